@@ -1,0 +1,325 @@
+#include "profile.h"
+
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB (UINT64_C(1) << 30)
+#define SECOND UINT64_C(1000000000)
+#define FIELD(f) offsetof(struct profile, f)
+
+/* The published case is the default: direct reads of 1 MiB, 160 threads x 64, one window of 10 s. */
+const struct key profile_keys[] = {
+    {.name = "path", .type = KEY_TEXT, .offset = FIELD(path), .meta = "FILE",
+     .help = "File or block device to read. It must hold data already."},
+    {.name = "engine", .type = KEY_TEXT, .offset = FIELD(engine), .def = "aio",
+     .words = engine_names, .meta = "NAME",
+     .help = "How I/O is done: aio submits inline from the calling thread, as elbencho does (the "
+             "published load); uring is io_uring; sync is pread, one I/O at a time."},
+    {.name = "block", .type = KEY_SIZE, .offset = FIELD(block_bytes), .def = "1M", .min = 1,
+     .max = GIB, .meta = "SIZE", .help = "Bytes of one I/O."},
+    {.name = "size", .type = KEY_SIZE, .offset = FIELD(size_bytes), .def = "0", .max = UINT64_MAX,
+     .meta = "SIZE", .help = "Part of the file to read, from its beginning; 0: all of it."},
+    {.name = "threads", .type = KEY_COUNT, .offset = FIELD(threads), .def = "160", .min = 1,
+     .max = 65536, .meta = "N", .help = "Threads. Each reads its own part of the file in a loop."},
+    {.name = "iodepth", .type = KEY_COUNT, .offset = FIELD(iodepth), .def = "64", .min = 1,
+     .max = 16384, .meta = "N", .help = "I/Os that each thread keeps outstanding."},
+    {.name = "direct", .type = KEY_BOOL, .offset = FIELD(direct), .def = "true",
+     .help = "O_DIRECT: past the page cache. block must be a multiple of 512 then."},
+    {.name = "ramp", .type = KEY_TIME, .offset = FIELD(ramp_ns), .def = "2s", .max = 3600 * SECOND,
+     .meta = "TIME", .help = "Load before the first window, not measured."},
+    {.name = "window", .type = KEY_TIME, .offset = FIELD(window_ns), .def = "10s",
+     .min = SECOND / 100, .max = 3600 * SECOND, .meta = "TIME",
+     .help = "Length of a measured window. All figures of a window belong to the same instant."},
+    {.name = "windows", .type = KEY_COUNT, .offset = FIELD(windows), .def = "1", .min = 1,
+     .max = 1000, .meta = "N", .help = "Measured windows, back to back."},
+    {.name = "label", .type = KEY_TEXT, .offset = FIELD(label), .meta = "TEXT",
+     .help = "Name of the run in tables. Default: made from the placement."},
+    {.name = "cpus", .type = KEY_TEXT, .offset = FIELD(cpus), .def = "unpinned", .meta = "WORD",
+     .help = "CPUs of the threads: unpinned, node:N, socket:N, spread, cpus:LIST."},
+    {.name = "mem", .type = KEY_TEXT, .offset = FIELD(mem), .def = "default", .meta = "WORD",
+     .help = "Memory of the buffers, bound strictly: default, local, node:N, interleave."},
+    {.name = "unbound", .type = KEY_TEXT, .offset = FIELD(unbound), .def = "leave", .meta = "WORD",
+     .help = "Mask of all unbound work queues, which decides where soft-RoCE completes: leave, "
+             "all, node:N, cpus:LIST. Put back at the end. Needs root."},
+    {.name = "slab", .type = KEY_TEXT, .offset = FIELD(slab), .def = "nfs_page", .meta = "CACHE",
+     .help = "SLUB cache whose statistics are recorded."},
+    {.name = "sysroot", .type = KEY_TEXT, .offset = FIELD(sysroot), .meta = "DIR",
+     .help = "Read /proc and /sys below this directory: a tree recorded elsewhere."},
+    {.name = "json", .type = KEY_BOOL, .offset = FIELD(json), .def = "false",
+     .help = "Print the record as one JSON document instead of the table."},
+    {.name = "record", .type = KEY_TEXT, .offset = FIELD(record), .meta = "FILE",
+     .help = "Save the record to this file as well, whole or not at all."},
+    {.name = "allow-merged", .type = KEY_BOOL, .offset = FIELD(allow_merged), .def = "false",
+     .help = "Accept a slab cache that the kernel merged with others; the record names them."},
+    {.name = "allow-partial", .type = KEY_BOOL, .offset = FIELD(allow_partial), .def = "false",
+     .help = "Go on with the usable part of a CPU or node list instead of refusing it."},
+    {.name = "allow-sparse", .type = KEY_BOOL, .offset = FIELD(allow_sparse), .def = "false",
+     .help = "Read a file with holes, which is faster than any storage."},
+    {.name = NULL},
+};
+
+static const char *unit_suffix(enum key_type type)
+{
+    return type == KEY_SIZE ? "_bytes" : type == KEY_TIME ? "_ns" : "";
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (*a != *b && !(*a == '-' && *b == '_') && !(*a == '_' && *b == '-'))
+            return false;
+    return *a == *b;
+}
+
+const struct key *profile_key(const char *name)
+{
+    for (const struct key *k = profile_keys; k->name; k++)
+        if (same_name(k->name, name))
+            return k;
+    return NULL;
+}
+
+/* Edit distance in one row; names are short. */
+static unsigned distance(const char *a, const char *b)
+{
+    enum { MAX = 64 };
+    size_t n = strlen(b);
+    if (strlen(a) >= MAX || n >= MAX)
+        return MAX;
+    unsigned row[MAX + 1];
+    for (unsigned j = 0; j <= n; j++)
+        row[j] = j;
+    for (unsigned i = 1; *a; a++, i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= n; j++) {
+            unsigned best = diagonal + (*a != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *profile_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    unsigned least = (unsigned)strlen(name) / 2 + 1;
+    for (const struct key *k = profile_keys; k->name; k++) {
+        unsigned d = distance(name, k->name);
+        if (d < least) {
+            least = d;
+            nearest = k->name;
+        }
+    }
+    return nearest;
+}
+
+static void *field(const struct profile *p, const struct key *k)
+{
+    return (char *)p + k->offset;
+}
+
+static size_t key_index(const struct key *k)
+{
+    return (size_t)(k - profile_keys);
+}
+
+static bool parse_value(struct profile *p, const struct key *k, const char *text, struct err *err)
+{
+    char lo[32], hi[32];
+    uint64_t n = 0;
+    switch (k->type) {
+    case KEY_BOOL:
+        return parse_bool(text, field(p, k), err);
+    case KEY_TEXT:
+        if (k->words && *text) {
+            const char *const *w = k->words;
+            while (*w && strcmp(*w, text) != 0)
+                w++;
+            if (!*w) {
+                err_set(err, STATUS_USAGE, "'%s' is not one of:", text);
+                size_t used = strlen(err->text);
+                for (w = k->words; *w; w++)
+                    used += (size_t)snprintf(err->text + used, sizeof(err->text) - used, " %s", *w);
+                return false;
+            }
+        }
+        char *copy = *text ? strdup(text) : NULL;
+        if (*text && !copy)
+            return err_set(err, STATUS_FAILED, "out of memory");
+        free(*(char **)field(p, k));
+        *(char **)field(p, k) = copy;
+        return true;
+    case KEY_COUNT:
+        if (!parse_count(text, &n, err))
+            return false;
+        if (n < k->min || n > k->max)
+            return err_set(err, STATUS_USAGE, "%s is outside %" PRIu64 " to %" PRIu64, text, k->min,
+                           k->max);
+        break;
+    case KEY_SIZE:
+        if (!parse_size(text, &n, err))
+            return false;
+        if (n < k->min || n > k->max)
+            return err_set(err, STATUS_USAGE, "%s is outside %s to %s", text,
+                           format_size(k->min, lo, sizeof(lo)), format_size(k->max, hi, sizeof(hi)));
+        break;
+    case KEY_TIME:
+        if (!parse_time(text, &n, err))
+            return false;
+        if (n < k->min || n > k->max)
+            return err_set(err, STATUS_USAGE, "%s is outside %s to %s", text,
+                           format_time(k->min, lo, sizeof(lo)), format_time(k->max, hi, sizeof(hi)));
+        break;
+    }
+    *(uint64_t *)field(p, k) = n;
+    return true;
+}
+
+bool profile_set(struct profile *p, const struct key *key, const char *text, struct origin origin,
+                 struct err *err)
+{
+    if (!parse_value(p, key, text, err)) {
+        if (origin.file)
+            return err_prefix(err, "%s:%u: %s", origin.file, origin.line, key->name);
+        return err_prefix(err, "--%s", key->name);
+    }
+    p->origin[key_index(key)] = origin;
+    return true;
+}
+
+bool profile_init(struct profile *p, struct err *err)
+{
+    _Static_assert(sizeof(profile_keys) / sizeof(*profile_keys) <= PROFILE_KEYS_MAX,
+                   "origin[] has room for every key");
+    *p = (struct profile){0};
+    for (const struct key *k = profile_keys; k->name; k++)
+        if (k->def && !profile_set(p, k, k->def, (struct origin){0}, err))
+            return false;
+    return true;
+}
+
+void profile_free(struct profile *p)
+{
+    for (const struct key *k = profile_keys; k->name; k++)
+        if (k->type == KEY_TEXT)
+            free(*(char **)field(p, k));
+    free(p->file);
+    *p = (struct profile){0};
+}
+
+bool profile_is_set(const struct profile *p, const char *key)
+{
+    const struct origin *o = &p->origin[key_index(profile_key(key))];
+    return o->cli || o->file;
+}
+
+const char *profile_where(const struct profile *p, const char *key, char *buf, size_t cap)
+{
+    const struct origin *o = &p->origin[key_index(profile_key(key))];
+    if (o->cli)
+        snprintf(buf, cap, "--%s", key);
+    else if (o->file)
+        snprintf(buf, cap, "%s:%u: %s", o->file, o->line, key);
+    else
+        snprintf(buf, cap, "%s (default)", key);
+    return buf;
+}
+
+bool profile_check(const struct profile *p, struct err *err)
+{
+    char where[512], size[32];
+    if (!p->path)
+        return err_set(err, STATUS_USAGE,
+                       "no file to read: give --path FILE, or 'path = FILE' in the profile");
+    if (p->direct && p->block_bytes % 512)
+        return err_set(err, STATUS_USAGE,
+                       "%s: %" PRIu64 " is not a multiple of 512, which O_DIRECT needs; round it, "
+                       "or add --direct no",
+                       profile_where(p, "block", where, sizeof(where)), p->block_bytes);
+    if (p->size_bytes && p->size_bytes < p->block_bytes)
+        return err_set(err, STATUS_USAGE, "%s: less than one block of %s",
+                       profile_where(p, "size", where, sizeof(where)),
+                       format_size(p->block_bytes, size, sizeof(size)));
+    if (strcmp(p->engine, "sync") == 0 && p->iodepth > 1 && profile_is_set(p, "iodepth"))
+        return err_set(err, STATUS_USAGE,
+                       "%s: engine sync does one I/O at a time; use --iodepth 1 and more threads, "
+                       "or engine aio or uring",
+                       profile_where(p, "iodepth", where, sizeof(where)));
+    return true;
+}
+
+json_t *profile_json(const struct profile *p)
+{
+    json_t *o = json_object();
+    for (const struct key *k = profile_keys; k->name; k++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s%s", k->name, unit_suffix(k->type));
+        for (char *c = name; *c; c++)
+            if (*c == '-')
+                *c = '_';
+        json_t *v = NULL;
+        switch (k->type) {
+        case KEY_BOOL:
+            v = json_boolean(*(bool *)field(p, k));
+            break;
+        case KEY_TEXT: {
+            const char *text = *(char **)field(p, k);
+            v = text ? json_string(text) : json_null();
+            if (!v) /* not UTF-8: jansson refuses it, the rest of the record must not be lost */
+                v = json_string("(not UTF-8)");
+            break;
+        }
+        default:
+            v = json_integer((json_int_t) * (uint64_t *)field(p, k));
+        }
+        json_object_set_new(o, name, v);
+    }
+    json_object_set_new(o, "file", p->file ? json_string(p->file) : json_null());
+    return o;
+}
+
+static void wrap(FILE *out, const char *text, int indent, int column)
+{
+    while (*text) {
+        int len = (int)strcspn(text, " ");
+        if (column + 1 + len > 78) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        column += fprintf(out, " %.*s", len, text);
+        text += len;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+void profile_help(FILE *out)
+{
+    enum { INDENT = 22 };
+    for (const struct key *k = profile_keys; k->name; k++) {
+        char head[64], tail[64] = "";
+        snprintf(head, sizeof(head), "  --%s%s%s", k->name, k->meta ? " " : "", k->meta ? k->meta : "");
+        if (k->def && k->type != KEY_BOOL)
+            snprintf(tail, sizeof(tail), " [%s]", k->def);
+        else if (k->type == KEY_BOOL && strcmp(k->def, "true") == 0)
+            snprintf(tail, sizeof(tail), " [yes; --no-%s]", k->name);
+        char text[512];
+        snprintf(text, sizeof(text), "%s%s", k->help, tail);
+        int column = fprintf(out, "%-*s", INDENT, head);
+        if (column > INDENT) {
+            fprintf(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        }
+        wrap(out, text, INDENT, column);
+    }
+}
