@@ -26,7 +26,9 @@ bool err_prefix(struct err *e, const char *fmt, ...)
     va_start(ap, fmt);
     int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof(e->text))
-        snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", old);
+    if (n < 0 || (size_t)n >= sizeof(e->text))
+        return false;
+    size_t left = sizeof(e->text) - (size_t)n;
+    snprintf(e->text + n, left, ": %.*s", (int)left, old);
     return false;
 }

@@ -21,10 +21,10 @@
 struct place_ask {
     const char *cpus;    /* unpinned | node:N | cpus:LIST ... (design: words of a placement) */
     const char *mem;     /* default | local | node:N | interleave */
-    const char *unbound; /* leave | all | node:N: the mask of all unbound work queues */
+    const char *unbound; /* leave | all | node:N | cpus:LIST: mask of all unbound work queues */
     unsigned threads;    /* workers that will call place_bind_thread, >= 1 */
     uint64_t bytes_per_thread; /* of buffers; checked against the memory of the nodes */
-    bool allow_partial;  /* trim sets to what is usable instead of refusing */
+    bool allow_partial;        /* trim sets to what is usable instead of refusing */
 };
 
 /* What one worker did in a window, for place_observe. */

@@ -1,0 +1,93 @@
+/* What a placement is made of (internal to the library).
+ *
+ * A lever is one file lever_X.c and one line in levers[] (place.c). Probing is done in the order of
+ * the table: a lever may use what an earlier one decided (mem follows the CPUs of the threads). */
+#ifndef NUMALOAD_LEVER_H
+#define NUMALOAD_LEVER_H
+
+#include "pages.h"
+#include "place.h"
+
+#define LEVERS_MAX 16
+
+/* What is known about one window, or about the time between two edges. */
+struct lever_window {
+    const struct place_thread_seen *seen;
+    size_t seen_n;
+    unsigned from, to; /* edges */
+};
+
+enum reached { REACHED_NO, REACHED_YES, REACHED_UNKNOWN /* not asked, or not observable */ };
+
+/* Filled by observe(); freed by the caller. */
+struct lever_seen {
+    char *observed; /* a short text for people; NULL: nothing could be seen */
+    enum reached reached;
+    char *reason; /* why not, or why unknown; NULL when reached */
+    json_t *detail;
+};
+
+struct lever {
+    const struct lever_ops *ops;
+    bool asked;    /* something other than "leave it" was asked for */
+    char *word;    /* what was asked, as said */
+    char *applied; /* what was done, for people; NULL: nothing */
+};
+
+struct lever_ops {
+    const char *name;
+
+    /* Decides what the lever will do and whether it can be done, changing nothing. *out is set
+     * also on failure when there is something to free. */
+    bool (*probe)(struct place *p, struct lever **out, struct err *err);
+
+    /* Moves what is machine-wide. NULL: nothing is. */
+    bool (*apply)(struct place *p, struct lever *l, struct err *err);
+
+    /* Act on the calling thread or on its mapping. May be NULL. Thread-safe. */
+    bool (*bind_thread)(const struct place *p, const struct lever *l, unsigned thread,
+                        struct err *err);
+    bool (*bind_memory)(const struct place *p, const struct lever *l, unsigned thread, void *addr,
+                        size_t bytes, struct err *err);
+
+    /* Reads machine-wide values at a window edge. May be NULL. */
+    void (*edge)(struct lever *l, unsigned edge);
+
+    void (*observe)(const struct place *p, const struct lever *l, const struct lever_window *w,
+                    struct lever_seen *out);
+
+    /* Puts machine-wide values back; safe to call again. NULL: there are none. */
+    bool (*restore)(struct lever *l, struct err *err);
+
+    /* Frees the lever's own members and the lever. */
+    void (*free)(struct lever *l);
+};
+
+struct place {
+    const struct topo *topo;
+    struct place_ask ask; /* with strings of its own */
+    char *ask_text[3];
+    struct lever *levers[LEVERS_MAX];
+    size_t levers_n;
+
+    hwloc_bitmap_t *thread_cpus; /* [ask.threads]; NULL: unpinned. Set by the cpus lever */
+    hwloc_bitmap_t *thread_mem;  /* [ask.threads] nodes; NULL: no promise. Set by the mem lever */
+    struct pages_seen *pages;    /* [ask.threads]; NULL before place_query_pages */
+};
+
+extern const struct lever_ops lever_cpus, lever_mem, lever_unbound;
+
+/* Allocates a lever of `bytes` (its struct begins with struct lever). NULL when memory is out, err
+ * set. */
+void *lever_new(const struct lever_ops *ops, size_t bytes, const char *word, bool asked,
+                struct err *err);
+
+/* "node0 51 %, node1 49 %" from counts by index into topo->nodes; `other` (may be 0) is shown under
+ * `other_name`. Caller frees; NULL when all are 0. */
+char *lever_shares(const struct topo *t, const uint64_t *by_node, uint64_t other,
+                   const char *other_name);
+
+/* {"0": n, "1": m} from the same counts. */
+json_t *lever_counts(const struct topo *t, const uint64_t *by_node);
+
+#endif

@@ -1,0 +1,38 @@
+/* One machine-wide value in a file of /proc or /sys: what it was, what was written, what it is now.
+ *
+ * Every lever that changes the machine does it through a setting, so that reading back, watching at
+ * window edges and putting back are the same everywhere. Values are compared as text: the kernel
+ * prints a value the same way each time. */
+#ifndef NUMALOAD_SETTING_H
+#define NUMALOAD_SETTING_H
+
+#include "err.h"
+
+struct setting {
+    char *path;
+    char *before; /* to the byte, as read when it was opened */
+    char *wrote;  /* NULL: not changed by us */
+    char *after;  /* as read right after the write; NULL: not changed by us */
+    char **edges; /* as read at edge k, or NULL */
+    unsigned edges_n;
+};
+
+/* Reads the present value. Returns 0 or -errno; nothing needs closing then. */
+int setting_open(struct setting *s, const char *path);
+void setting_close(struct setting *s);
+
+/* Writes `text` and reads back into `after`. Returns 0 or -errno, with the value as it was. */
+int setting_write(struct setting *s, const char *text);
+
+/* Reads the value again at a window edge; any edge number, repeated ones replace. */
+void setting_edge(struct setting *s, unsigned edge);
+
+/* The value at an edge, or NULL when it was not read there. */
+const char *setting_at(const struct setting *s, unsigned edge);
+
+/* Writes the old value back and checks that it is there. A value that is neither the one we left
+ * nor the old one was changed by somebody else: it is kept, and the refusal says so. True also when
+ * there was nothing to put back; a second call does nothing. */
+bool setting_restore(struct setting *s, struct err *err);
+
+#endif
