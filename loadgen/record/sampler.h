@@ -3,7 +3,7 @@
  * Windows are back to back: edge k ends one and begins the next. At an edge every sampler's read()
  * runs first, one after the other, and does nothing but fetch bytes; then every settle() turns them
  * into numbers, outside the measured instant. window() subtracts two edges, after the run.
- * A new sampler is one file and one line in samplers[] (samplers.c). */
+ * A new sampler is one file and its name in samplers.c. */
 #ifndef NUMALOAD_SAMPLER_H
 #define NUMALOAD_SAMPLER_H
 
@@ -14,10 +14,10 @@
 
 struct sample_ctx {
     const struct topo *topo;
-    const char *slab;     /* name of the cache, "nfs_page" */
-    bool allow_merged;    /* accept a merged cache under that name */
-    unsigned edges_max;   /* edges are numbered 0 .. edges_max - 1 */
-    json_t *notes;        /* of the whole run; open() may add to it */
+    const char *slab;   /* name of the cache, "nfs_page" */
+    bool allow_merged;  /* accept a merged cache under that name */
+    unsigned edges_max; /* edges are numbered 0 .. edges_max - 1 */
+    json_t *notes;      /* of the whole run; open() may add to it */
 };
 
 struct sampler {
@@ -33,7 +33,8 @@ struct sampler_ops {
      * refused (err set): a merged cache without allow_merged is refused with STATUS_FAILED. */
     struct sampler *(*open)(const struct sample_ctx *ctx, struct err *err);
 
-    /* Fetches raw bytes for an edge. No allocation, no parsing. */
+    /* Fetches raw bytes for an edge. No allocation, no parsing. May be NULL for a sampler that
+     * watches instead of subtracting: its skew is then that of settle(). */
     void (*read)(struct sampler *s, unsigned edge);
 
     /* Turns the bytes of the last read() into the numbers of that edge. May be NULL. */
@@ -58,8 +59,8 @@ struct sampling;
 
 struct sampling *sampling_open(const struct sample_ctx *ctx, struct err *err);
 
-/* Reads all at an edge. t_ns is the edge itself: CLOCK_MONOTONIC when the caller read the workers'
- * counters. */
+/* Reads all at an edge; edges come in ascending order. t_ns is the edge itself: CLOCK_MONOTONIC
+ * when the caller read the workers' counters. */
 void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns);
 void sampling_tick(struct sampling *s);
 
