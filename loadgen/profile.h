@@ -24,12 +24,12 @@ enum key_type {
 struct key {
     const char *name; /* as on the command line, with dashes */
     enum key_type type;
-    size_t offset;          /* into struct profile */
-    const char *def;        /* default, as it would be typed; NULL: empty */
-    uint64_t min, max;      /* of counts, sizes and times */
+    size_t offset;            /* into struct profile */
+    const char *def;          /* default, as it would be typed; NULL: empty */
+    uint64_t min, max;        /* of counts, sizes and times */
     const char *const *words; /* NULL-terminated list of allowed texts, or NULL: any */
-    const char *meta;       /* placeholder in --help */
-    const char *help;       /* one or two sentences */
+    const char *meta;         /* placeholder in --help */
+    const char *help;         /* one or two sentences */
 };
 
 /* Where a value came from, for messages. */
@@ -60,6 +60,7 @@ struct profile {
     char *sysroot;
     bool json;
     char *record;
+    uint64_t salt;
     bool allow_merged;
     bool allow_partial;
     bool allow_sparse;

@@ -12,12 +12,12 @@
 
 /* One outstanding I/O. Slot i owns buffer i of the thread for as long as the thread lives. */
 struct io {
-    void *buf;        /* where this request reads to: the slot's buffer, or its rest after a
-                         short read */
-    uint64_t offset;  /* in the file */
-    uint32_t bytes;   /* asked for */
-    uint32_t done;    /* got already, by earlier parts of the same I/O */
-    uint32_t want;    /* bytes that the whole I/O must bring; less than the block at end of file */
+    void *buf;       /* where this request reads to: the slot's buffer, or its rest after a
+                        short read */
+    uint64_t offset; /* in the file */
+    uint32_t bytes;  /* asked for */
+    uint32_t done;   /* got already, by earlier parts of the same I/O */
+    uint32_t want;   /* bytes that the whole I/O must bring; less than the block at end of file */
     uint64_t start_ns;
 };
 
@@ -27,11 +27,11 @@ struct completion {
 };
 
 struct engine_setup {
-    int fd;            /* open for reading; stays the caller's */
-    unsigned iodepth;  /* number of slots */
-    void *buffers;     /* iodepth x block_bytes, contiguous */
+    int fd;           /* open for reading; stays the caller's */
+    unsigned iodepth; /* number of slots */
+    void *buffers;    /* iodepth x block_bytes, contiguous */
     uint64_t block_bytes;
-    bool register_buffers; /* false when the memlock limit is known to forbid it */
+    bool register_buffers;     /* false when the memlock limit is known to forbid it */
     hwloc_const_bitmap_t cpus; /* CPUs of the thread, or NULL: for helpers such as io-wq workers */
 };
 

@@ -1,6 +1,6 @@
-/* io_uring: one ring a thread, registered file and buffers, and SINGLE_ISSUER and DEFER_TASKRUN where
- * the kernel has them (io_uring_setup(2)). What the kernel lacks is left out feature by feature;
- * the engine itself is never exchanged. */
+/* io_uring: one ring a thread, registered file and buffers, and SINGLE_ISSUER and DEFER_TASKRUN
+ * where the kernel has them (io_uring_setup(2)). What the kernel lacks is left out feature by
+ * feature; the engine itself is never exchanged. */
 #define _GNU_SOURCE
 #ifdef HAVE_URING
 #include "engine.h"
@@ -35,8 +35,9 @@ static bool setup_failed(int error, unsigned entries, struct err *err)
     int64_t disabled = 0;
     switch (error) {
     case ENOSYS:
-        return err_set(err, STATUS_SKIP,
-                       "engine uring: this kernel has no io_uring (CONFIG_IO_URING); use engine aio");
+        return err_set(
+            err, STATUS_SKIP,
+            "engine uring: this kernel has no io_uring (CONFIG_IO_URING); use engine aio");
     case EPERM:
         sysroot_read_i64("/proc/sys/kernel/io_uring_disabled", &disabled);
         if (disabled)
@@ -50,10 +51,11 @@ static bool setup_failed(int error, unsigned entries, struct err *err)
                        "engine uring: io_uring_setup is refused although kernel.io_uring_disabled "
                        "is 0: a seccomp filter (containers have one) forbids it; use engine aio");
     case ENOMEM:
-        return err_set(err, STATUS_FAILED,
-                       "engine uring: no memory for a ring of %u entries; kernels before 5.12 count "
-                       "rings against RLIMIT_MEMLOCK: ulimit -l unlimited",
-                       entries);
+        return err_set(
+            err, STATUS_FAILED,
+            "engine uring: no memory for a ring of %u entries; kernels before 5.12 count "
+            "rings against RLIMIT_MEMLOCK: ulimit -l unlimited",
+            entries);
     default:
         return err_set(err, STATUS_FAILED, "engine uring: io_uring_setup with %u entries: %s",
                        entries, strerror(error));
@@ -177,12 +179,11 @@ static int uring_reap(struct engine *e, struct completion *done, unsigned max, u
 
 static json_t *uring_features(const struct engine *e)
 {
-    return json_pack("{s:b, s:b, s:b, s:b, s:b, s:b}", "registered_buffers", e->fixed_buffers,
-                     "registered_file", e->fixed_file, "single_issuer",
-                     !!(e->setup_flags & IORING_SETUP_SINGLE_ISSUER), "defer_taskrun",
-                     !!(e->setup_flags & IORING_SETUP_DEFER_TASKRUN), "coop_taskrun",
-                     !!(e->setup_flags & IORING_SETUP_COOP_TASKRUN), "iowq_affinity",
-                     e->iowq_affinity);
+    return json_pack(
+        "{s:b, s:b, s:b, s:b, s:b, s:b}", "registered_buffers", e->fixed_buffers, "registered_file",
+        e->fixed_file, "single_issuer", !!(e->setup_flags & IORING_SETUP_SINGLE_ISSUER),
+        "defer_taskrun", !!(e->setup_flags & IORING_SETUP_DEFER_TASKRUN), "coop_taskrun",
+        !!(e->setup_flags & IORING_SETUP_COOP_TASKRUN), "iowq_affinity", e->iowq_affinity);
 }
 
 static void uring_close(struct engine *e)

@@ -1,0 +1,10 @@
+/* Subcommands: one file each, one line in main.c. argv[0] is the subcommand's name; the return
+ * value is the exit status (enum status). */
+#ifndef NUMALOAD_CMD_H
+#define NUMALOAD_CMD_H
+
+int cmd_run(int argc, char **argv);
+int cmd_prepare(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+#endif

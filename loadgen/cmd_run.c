@@ -1,0 +1,137 @@
+#include "args.h"
+#include "cmd.h"
+#include "record/notes.h"
+#include "record/record.h"
+#include "report/report.h"
+#include "run/live.h"
+#include "run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void help(void)
+{
+    puts("usage: numaload run [PROFILE] [--key value ...]\n\n"
+         "Reads a file with O_DIRECT under a placement and prints, for each window,\n"
+         "throughput, latency and what the kernel counted in the same window.\n"
+         "PROFILE is an INI file with the same keys; options override it.\n");
+    profile_help(stdout);
+    puts("\nSizes take K M G T (powers of 2), times ns us ms s m.\n"
+         "Exit status: 0 done; 1 failed; 2 usage; 3 measured but invalid (placement not\n"
+         "reached, window disturbed or cut short); 77 this machine or build lacks something.");
+}
+
+/* "node:0" as tables write it: "node0". */
+static void short_word(const char *word, char *buf, size_t cap)
+{
+    const char *colon = strchr(word, ':');
+    if (colon && strncmp(word, "cpus:", 5) != 0)
+        snprintf(buf, cap, "%.*s%s", (int)(colon - word), word, colon + 1);
+    else
+        snprintf(buf, cap, "%s", word);
+}
+
+static void set_label(json_t *record, const struct profile *p)
+{
+    char cpus[64], unbound[64], label[160];
+    short_word(p->cpus ? p->cpus : "unpinned", cpus, sizeof(cpus));
+    short_word(p->unbound ? p->unbound : "leave", unbound, sizeof(unbound));
+    snprintf(label, sizeof(label), "%s / %s", cpus, unbound);
+    json_t *s = json_string(p->label ? p->label : label);
+    json_object_set_new(record, "label", s ? s : json_string("(not UTF-8)"));
+}
+
+static void fail(json_t *record, enum status status, const char *source, const char *text)
+{
+    note_add(json_object_get(record, "notes"), NOTE_ERROR, source, "%s", text);
+    json_object_set_new(record, "status", json_string("failed"));
+    json_object_set_new(record, "exit_status", json_integer(status));
+}
+
+static void say_notes(const json_t *notes, const char *prefix)
+{
+    size_t i;
+    json_t *n;
+    json_array_foreach(notes, i, n)
+    {
+        const char *level = json_string_value(json_object_get(n, "level"));
+        if (level && strcmp(level, "info") != 0)
+            live_say("%s%s: %s", prefix, level, json_string_value(json_object_get(n, "text")));
+    }
+}
+
+/* With the table on stdout its own notes are enough; --json leaves people only stderr. */
+static void say_all_notes(const json_t *record)
+{
+    size_t i;
+    json_t *w;
+    say_notes(json_object_get(record, "notes"), "");
+    json_array_foreach(json_object_get(record, "windows"), i, w)
+    {
+        char prefix[32];
+        snprintf(prefix, sizeof(prefix), "window %zu: ", i + 1);
+        say_notes(json_object_get(w, "notes"), prefix);
+    }
+}
+
+static int output(json_t *record, const struct profile *p, enum status status)
+{
+    struct err err = {0};
+    if (p->record && json_object_get(record, "profile") && !record_write(record, p->record, &err)) {
+        live_say("error: %s", err.text);
+        fail(record, STATUS_FAILED, "record", err.text);
+        status = STATUS_FAILED;
+    }
+    bool measured = json_array_size(json_object_get(record, "windows")) > 0;
+    if (p->json || !measured)
+        say_all_notes(record);
+    bool ok = true;
+    if (p->json)
+        ok = record_print(record, &err);
+    else if (measured)
+        ok = report_run_text(stdout, record, &err);
+    if (ok)
+        return (int)status;
+    live_say("error: %s", err.text);
+    return status == STATUS_OK ? STATUS_FAILED : (int)status;
+}
+
+/* A bad option must not take --json's promise away: one document on stdout, also on failure. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json=yes") == 0)
+            return true;
+    return false;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct profile p;
+    struct err err = {0};
+    bool want_help = false;
+    json_t *record = record_new();
+    enum status status = STATUS_OK;
+    if (!record || !profile_init(&p, &err)) {
+        live_say("error: out of memory");
+        return STATUS_FAILED;
+    }
+    if (!args_read(&p, argc, argv, NULL, &want_help, &err) ||
+        (!want_help && !profile_check(&p, &err))) {
+        p.json = p.json || wants_json(argc, argv);
+        status = err.status;
+        fail(record, status, "usage", err.text);
+    } else if (want_help) {
+        help();
+        goto out;
+    } else {
+        json_object_set_new(record, "profile", profile_json(&p));
+        set_label(record, &p);
+        status = run_execute(&p, record);
+    }
+    status = (enum status)output(record, &p, status);
+out:
+    json_decref(record);
+    profile_free(&p);
+    return (int)status;
+}

@@ -1,0 +1,12 @@
+/* The data that numaload writes: each aligned 8-byte word holds its own offset in the file plus a
+ * salt, little-endian, so that any block can be checked without knowing anything else. */
+#ifndef NUMALOAD_PATTERN_H
+#define NUMALOAD_PATTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fills bytes (any number; the last word is cut) for the given offset, a multiple of 8. */
+void pattern_fill(void *buf, size_t bytes, uint64_t offset, uint64_t salt);
+
+#endif

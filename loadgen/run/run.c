@@ -1,0 +1,511 @@
+#define _GNU_SOURCE
+#include "run.h"
+
+#include "../engine/engine.h"
+#include "../record/derived.h"
+#include "../record/hostfacts.h"
+#include "../record/notes.h"
+#include "../record/sampler.h"
+#include "crew.h"
+#include "live.h"
+#include "window.h"
+
+#include "../../placement/sysroot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TICK_NS UINT64_C(250000000)
+/* A drain that brings nothing back for so long is over: the program must end within 5 s. */
+#define HUNG_NS UINT64_C(4000000000)
+
+struct run {
+    const struct profile *profile;
+    json_t *record, *notes;
+    struct topo *topo;
+    struct place *place;
+    struct target target;
+    struct crew crew;
+    struct worker *workers;
+    struct sampling *sampling;
+
+    uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
+    unsigned edges;
+    unsigned interrupts; /* SIGINT and SIGTERM seen so far */
+    sigset_t signals, old_signals;
+    uint64_t next_tick_ns, next_line_ns;
+    struct err err;
+};
+
+enum wait_end { WAIT_DONE, WAIT_INTERRUPTED, WAIT_FAILED };
+
+/* ---- signals and waiting ---- */
+
+static void give_up_now(struct run *r)
+{
+    struct err e;
+    live_clear();
+    if (!place_restore(r->place, &e))
+        live_say("%s", e.text);
+    live_say("interrupted twice: nothing was saved");
+    _exit(STATUS_FAILED);
+}
+
+/* Takes a pending SIGINT or SIGTERM, waiting up to timeout_ns for one. */
+static bool take_signal(struct run *r, uint64_t timeout_ns)
+{
+    struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000),
+                          .tv_nsec = (long)(timeout_ns % 1000000000)};
+    if (sigtimedwait(&r->signals, NULL, &ts) < 0)
+        return false;
+    if (++r->interrupts > 1)
+        give_up_now(r);
+    return true;
+}
+
+static uint64_t total_bytes(const struct run *r, unsigned first, unsigned last)
+{
+    return window_sum(r->workers, &r->crew, first, last, offsetof(struct phase_counters, bytes));
+}
+
+static void show_progress(struct run *r, unsigned phase, uint64_t since_ns, uint64_t now,
+                          uint64_t until_ns)
+{
+    double seconds = (double)(now - since_ns) / 1e9;
+    double rate = (double)total_bytes(r, phase, phase) / seconds / 1e9;
+    if (phase == 0)
+        live_line("ramp: %.2f GB/s, %.0f s to the window", rate, (double)(until_ns - now) / 1e9);
+    else
+        live_line("window %u of %" PRIu64 ": %.2f GB/s, %.0f of %.0f s", phase, r->profile->windows,
+                  rate, seconds, (double)(until_ns - since_ns) / 1e9);
+}
+
+/* Waits for a deadline, ticking the samplers and the live line. */
+static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase)
+{
+    uint64_t since = now_ns();
+    r->next_tick_ns = since + TICK_NS;
+    r->next_line_ns = since + 4 * TICK_NS;
+    for (;;) {
+        uint64_t now = now_ns();
+        if (now >= deadline)
+            return WAIT_DONE;
+        uint64_t next = r->next_tick_ns < deadline ? r->next_tick_ns : deadline;
+        if (take_signal(r, next > now ? next - now : 0))
+            return WAIT_INTERRUPTED;
+        if (atomic_load(&r->crew.failed))
+            return WAIT_FAILED;
+        now = now_ns();
+        if (now >= r->next_tick_ns && now < deadline) {
+            sampling_tick(r->sampling);
+            r->next_tick_ns = now + TICK_NS;
+            if (now >= r->next_line_ns) {
+                show_progress(r, phase, since, now, deadline);
+                r->next_line_ns += 4 * TICK_NS;
+            }
+        }
+    }
+}
+
+static bool poll_setup(void *arg)
+{
+    struct run *r = arg;
+    uint64_t done = 0, all = 0;
+    for (unsigned i = 0; i < r->crew.threads; i++)
+        done += counter_get(&r->workers[i].faulted_bytes);
+    all = r->crew.threads * (uint64_t)r->crew.iodepth * r->profile->block_bytes;
+    char a[32], b[32];
+    live_line("faulting in buffers: %s of %s", format_size(done, a, sizeof(a)),
+              format_size(all, b, sizeof(b)));
+    return !take_signal(r, 0);
+}
+
+static bool poll_drain(void *arg)
+{
+    take_signal(arg, 0); /* a second one does not come back */
+    return true;
+}
+
+/* ---- before the load ---- */
+
+/* CAP_IPC_LOCK is bit 14 of CapEff (linux/capability.h); with it RLIMIT_MEMLOCK does not count. */
+static bool may_lock_any(void)
+{
+    char *text;
+    uint64_t caps = 0;
+    if (sysroot_read("/proc/self/status", &text) < 0)
+        return geteuid() == 0;
+    const char *at = strstr(text, "\nCapEff:");
+    bool known = at && sscanf(at + 8, "%" SCNx64, &caps) == 1;
+    free(text);
+    return known && (caps >> 14 & 1);
+}
+
+static bool may_register(struct run *r)
+{
+    struct rlimit lim;
+    uint64_t need = r->crew.threads * (uint64_t)r->crew.iodepth * r->profile->block_bytes;
+    if (strcmp(r->profile->engine, "uring") != 0 || getrlimit(RLIMIT_MEMLOCK, &lim) ||
+        lim.rlim_cur == RLIM_INFINITY || need <= lim.rlim_cur || may_lock_any())
+        return true;
+    char a[32], b[32], c[32];
+    note_add(r->notes, NOTE_WARNING, "uring",
+             "buffers are not registered: %u threads x iodepth %" PRIu64 " x %s need %s of locked "
+             "memory, RLIMIT_MEMLOCK is %s; 'ulimit -l unlimited' allows it",
+             r->crew.threads, r->profile->iodepth,
+             format_size(r->profile->block_bytes, a, sizeof(a)), format_size(need, b, sizeof(b)),
+             format_size(lim.rlim_cur, c, sizeof(c)));
+    return false;
+}
+
+static bool prepare(struct run *r)
+{
+    const struct profile *p = r->profile;
+    struct err *err = &r->err;
+    if (!sysroot_set(p->sysroot))
+        return err_set(err, STATUS_USAGE, "--sysroot %s: %s", p->sysroot, strerror(errno));
+    const struct engine_ops *engine = engine_find(p->engine, err);
+    if (!engine || !topo_load(&r->topo, err))
+        return false;
+    uint64_t depth = strcmp(p->engine, "sync") == 0 ? 1 : p->iodepth;
+    struct place_ask ask = {
+        .cpus = p->cpus,
+        .mem = p->mem,
+        .unbound = p->unbound,
+        .threads = (unsigned)p->threads,
+        .bytes_per_thread = depth * p->block_bytes,
+        .allow_partial = p->allow_partial,
+    };
+    if (!place_plan(&r->place, r->topo, &ask, err) || !target_open(&r->target, p, err) ||
+        !engine->check(ask.threads, (unsigned)depth, err) ||
+        !buffers_check(ask.threads, ask.bytes_per_thread, err))
+        return false;
+    json_object_set_new(r->record, "host", hostfacts_read(r->topo, r->notes));
+    json_object_set_new(r->record, "files", json_pack("[o]", target_json(&r->target)));
+
+    r->edges = (unsigned)p->windows + 3;
+    r->edge_ns = calloc(r->edges, sizeof(*r->edge_ns));
+    r->workers = aligned_alloc(CACHE_LINE, ask.threads * sizeof(*r->workers));
+    if (!r->edge_ns || !r->workers)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    memset(r->workers, 0, ask.threads * sizeof(*r->workers));
+    r->crew = (struct crew){
+        .profile = p,
+        .target = &r->target,
+        .place = r->place,
+        .engine = engine,
+        .threads = ask.threads,
+        .iodepth = (unsigned)depth,
+        .phases = (unsigned)p->windows + 2,
+        .cpus_n = r->topo->cpus_n,
+    };
+    r->crew.register_buffers = may_register(r);
+    if (r->target.blocks < p->threads)
+        note_add(r->notes, NOTE_WARNING, "file",
+                 "%s has %" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
+                 p->path, r->target.blocks, p->threads);
+
+    struct sample_ctx ctx = {
+        .topo = r->topo,
+        .slab = p->slab,
+        .allow_merged = p->allow_merged,
+        .edges_max = r->edges,
+        .notes = r->notes,
+    };
+    r->sampling = sampling_open(&ctx, err);
+    return r->sampling && place_apply(r->place, err);
+}
+
+/* ---- the load ---- */
+
+static void edge(struct run *r, unsigned number, unsigned phase)
+{
+    r->edge_ns[number] = now_ns();
+    atomic_store_explicit(&r->crew.phase, phase, memory_order_relaxed);
+    sampling_edge(r->sampling, number, r->edge_ns[number]);
+    place_edge(r->place, number);
+}
+
+/* Runs ramp and windows. Returns the number of windows that ended by their time; *cut says that one
+ * more was ended early. */
+static unsigned measure(struct run *r, bool *cut)
+{
+    const struct profile *p = r->profile;
+    const unsigned drain = r->crew.phases - 1;
+    *cut = false;
+    edge(r, 0, 0);
+    crew_go(&r->crew);
+    if (wait_until(r, r->edge_ns[0] + p->ramp_ns, 0) != WAIT_DONE) {
+        atomic_store(&r->crew.phase, drain);
+        return 0;
+    }
+    unsigned w = 1;
+    edge(r, w, w);
+    uint64_t t0 = r->edge_ns[1];
+    for (; w <= p->windows; w++) {
+        enum wait_end end = wait_until(r, t0 + w * p->window_ns, w);
+        edge(r, w + 1, w < p->windows && end == WAIT_DONE ? w + 1 : drain);
+        if (end != WAIT_DONE) {
+            *cut = true;
+            return w - 1;
+        }
+    }
+    return (unsigned)p->windows;
+}
+
+/* ---- after the load ---- */
+
+static bool observe(struct run *r, json_t *window, unsigned phase, json_t *notes)
+{
+    unsigned n = r->crew.threads, cpus = r->crew.cpus_n;
+    struct place_thread_seen *seen = calloc(n, sizeof(*seen));
+    uint64_t *hits = calloc((size_t)n * cpus, sizeof(*hits));
+    json_t *levers = json_array();
+    json_object_set_new(window, "placement", levers);
+    if (!seen || !hits) {
+        note_add(notes, NOTE_INVALID, "placement", "out of memory: not observed");
+        free(seen);
+        free(hits);
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t *mine = hits + (size_t)i * cpus;
+        for (unsigned c = 0; c < cpus; c++)
+            mine[c] = counter_get(&worker_phase(&r->workers[i], phase)->cpu_hits[c]);
+        seen[i] =
+            (struct place_thread_seen){.cpu_hits = mine, .tid = atomic_load(&r->workers[i].tid)};
+    }
+    bool reached = place_observe(r->place, seen, n, phase, phase + 1, levers);
+    free(seen);
+    free(hits);
+    size_t i;
+    json_t *l;
+    json_array_foreach(levers, i, l)
+    {
+        if (!json_is_false(json_object_get(l, "reached")))
+            continue;
+        const char *observed = json_string_value(json_object_get(l, "observed"));
+        const char *reason = json_string_value(json_object_get(l, "reason"));
+        note_add(notes, NOTE_INVALID, "placement", "%s: asked for %s, observed %s: %s",
+                 json_string_value(json_object_get(l, "lever")),
+                 json_string_value(json_object_get(l, "asked")), observed ? observed : "nothing",
+                 reason ? reason : "not reached");
+    }
+    return reached;
+}
+
+static void add_window(struct run *r, unsigned phase, bool cut)
+{
+    json_t *w = json_object(), *notes = json_array();
+    struct span span = {phase, phase, r->edge_ns[phase], r->edge_ns[phase + 1]};
+    json_object_set_new(w, "index", json_integer(phase - 1));
+    json_object_set_new(w, "t0_ns", json_integer((json_int_t)span.t0_ns));
+    json_object_set_new(w, "t1_ns", json_integer((json_int_t)span.t1_ns));
+    json_object_set_new(w, "window_ns", json_integer((json_int_t)(span.t1_ns - span.t0_ns)));
+    json_object_set_new(w, "cut_short", json_boolean(cut));
+    window_fill(w, r->workers, &r->crew, &span, notes);
+    observe(r, w, phase, notes);
+    sampling_window(r->sampling, phase, phase + 1, w, notes);
+    json_object_set_new(w, "derived", derived_from_window(w));
+    json_object_set_new(w, "valid", json_boolean(note_worst(notes) < NOTE_INVALID));
+    json_object_set_new(w, "notes", notes);
+    json_array_append_new(json_object_get(r->record, "windows"), w);
+}
+
+/* From before the first I/O to after the last: nothing is in flight at either end, so that counters
+ * and bytes must match exactly. */
+static void add_whole_run(struct run *r, unsigned last_edge)
+{
+    json_t *w = json_object(), *notes = json_array();
+    struct span span = {0, r->crew.phases - 1, r->edge_ns[0], r->edge_ns[last_edge]};
+    json_object_set_new(w, "t0_ns", json_integer((json_int_t)span.t0_ns));
+    json_object_set_new(w, "t1_ns", json_integer((json_int_t)span.t1_ns));
+    json_object_set_new(w, "window_ns", json_integer((json_int_t)(span.t1_ns - span.t0_ns)));
+    window_fill(w, r->workers, &r->crew, &span, notes);
+    json_object_del(w, "latency");
+    sampling_window(r->sampling, 0, last_edge, w, notes);
+    json_object_set_new(w, "derived", derived_from_window(w));
+    json_object_set_new(w, "notes", notes);
+    json_object_set_new(r->record, "whole_run", w);
+}
+
+static void add_outstanding(struct run *r)
+{
+    uint64_t n = 0, oldest = 0, now = now_ns();
+    unsigned threads = 0;
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        uint64_t mine = counter_get(&r->workers[i].outstanding);
+        uint64_t start = counter_get(&r->workers[i].oldest_start_ns);
+        n += mine;
+        threads += mine > 0;
+        if (mine && start && (!oldest || start < oldest))
+            oldest = start;
+    }
+    uint64_t age = oldest ? now - oldest : 0;
+    json_object_set_new(r->record, "outstanding",
+                        json_pack("{s:I, s:i, s:I}", "ios", (json_int_t)n, "threads", (int)threads,
+                                  "oldest_age_ns", (json_int_t)age));
+    note_add(r->notes, NOTE_ERROR, "drain",
+             "%" PRIu64
+             " I/Os of %u threads did not come back, the oldest for %.1f s: the server or "
+             "device stopped answering",
+             n, threads, (double)age / 1e9);
+}
+
+static void add_engine(struct run *r)
+{
+    /* A feature is listed with the number of threads that have it, unless all agree. */
+    json_t *features = json_object();
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(r->workers[i].features, key, value)
+        {
+            json_int_t n = json_integer_value(json_object_get(features, key));
+            json_object_set_new(features, key, json_integer(n + json_is_true(value)));
+        }
+    }
+    json_object_set_new(r->record, "engine",
+                        json_pack("{s:s, s:i, s:o}", "name", r->crew.engine->name, "threads",
+                                  (int)r->crew.threads, "feature_threads", features));
+
+    uint64_t bytes = 0, slowest = 0;
+    unsigned huge = 0;
+    size_t page = 0;
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        const struct worker *w = &r->workers[i];
+        bytes += w->buffers.bytes;
+        huge += w->buffers.huge;
+        if (w->buffers.page_bytes && (!page || w->buffers.page_bytes < page))
+            page = w->buffers.page_bytes;
+        if (counter_get(&w->fault_in_ns) > slowest)
+            slowest = counter_get(&w->fault_in_ns);
+    }
+    json_object_set_new(r->record, "buffers",
+                        json_pack("{s:I, s:i, s:I, s:I}", "bytes", (json_int_t)bytes,
+                                  "huge_page_threads", (int)huge, "page_bytes", (json_int_t)page,
+                                  "fault_in_ns", (json_int_t)slowest));
+}
+
+static void query_pages(struct run *r)
+{
+    struct place_buffer *b = calloc(r->crew.threads, sizeof(*b));
+    if (!b)
+        return;
+    for (unsigned i = 0; i < r->crew.threads; i++)
+        b[i] = (struct place_buffer){r->workers[i].buffers.addr, r->workers[i].buffers.bytes,
+                                     r->workers[i].buffers.page_bytes};
+    place_query_pages(r->place, b, r->crew.threads);
+    free(b);
+}
+
+/* Set up, load, drain, and the windows of the record. Returns false when threads hang: then nothing
+ * that they use may be freed. */
+static bool load(struct run *r)
+{
+    bool cut = false;
+    unsigned whole = 0;
+    enum crew_wait setup = crew_start(&r->crew, r->workers, poll_setup, r, &r->err);
+    if (setup != CREW_OK) {
+        if (setup == CREW_GAVE_UP)
+            err_set(&r->err, STATUS_FAILED,
+                    "interrupted while the threads were set up: nothing was measured");
+        note_add(r->notes, NOTE_ERROR, "setup", "%s", r->err.text);
+        crew_giveup(&r->crew);
+        return crew_drain(&r->crew, r->workers, HUNG_NS, poll_drain, r) == CREW_OK;
+    }
+    whole = measure(r, &cut);
+    unsigned measured = whole + cut, last_edge = measured + 2;
+    live_line("waiting for the last I/Os");
+    bool drained = crew_drain(&r->crew, r->workers, HUNG_NS, poll_drain, r) == CREW_OK;
+    live_clear();
+    const struct err *e = crew_error(&r->crew, r->workers);
+    if (e) {
+        r->err = *e;
+        note_add(r->notes, NOTE_ERROR, "engine", "%s", e->text);
+    } else if (!measured) {
+        err_set(&r->err, STATUS_FAILED, "interrupted in the ramp: nothing was measured");
+        note_add(r->notes, NOTE_ERROR, "interrupt", "%s", r->err.text);
+    } else if (cut) {
+        note_add(r->notes, NOTE_WARNING, "interrupt",
+                 "interrupted: window %u was ended early, %u of %" PRIu64 " windows are whole",
+                 measured, whole, r->profile->windows);
+    }
+    if (!drained)
+        add_outstanding(r);
+    else if (measured)
+        edge(r, last_edge, r->crew.phases - 1);
+    add_engine(r);
+    query_pages(r);
+    for (unsigned w = 1; w <= measured; w++)
+        add_window(r, w, cut && w == measured);
+    if (drained && measured)
+        add_whole_run(r, last_edge);
+    json_object_set_new(r->record, "cut_short", json_boolean(cut));
+    return drained;
+}
+
+static enum status conclude(struct run *r)
+{
+    static const char *const names[] = {[STATUS_OK] = "valid",
+                                        [STATUS_FAILED] = "failed",
+                                        [STATUS_USAGE] = "failed",
+                                        [STATUS_INVALID] = "invalid"};
+    enum status status = STATUS_OK;
+    bool cut = json_is_true(json_object_get(r->record, "cut_short"));
+    size_t i;
+    json_t *w;
+    json_array_foreach(json_object_get(r->record, "windows"), i, w)
+    {
+        if (!json_is_true(json_object_get(w, "valid")))
+            status = STATUS_INVALID;
+    }
+    if (note_worst(r->notes) == NOTE_INVALID || cut)
+        status = STATUS_INVALID;
+    if (note_worst(r->notes) == NOTE_ERROR)
+        status = r->err.text[0] ? r->err.status : STATUS_FAILED;
+    const char *name = status == STATUS_SKIP ? "failed" : names[status];
+    if (status == STATUS_INVALID && cut)
+        name = "cut-short";
+    json_object_set_new(r->record, "status", json_string(name));
+    json_object_set_new(r->record, "exit_status", json_integer(status));
+    return status;
+}
+
+enum status run_execute(const struct profile *p, json_t *record)
+{
+    struct run r = {.profile = p, .record = record, .notes = json_object_get(record, "notes")};
+    sigemptyset(&r.signals);
+    sigaddset(&r.signals, SIGINT);
+    sigaddset(&r.signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &r.signals, &r.old_signals);
+
+    bool free_all = true;
+    if (prepare(&r))
+        free_all = load(&r);
+    else
+        note_add(r.notes, NOTE_ERROR, "setup", "%s", r.err.text);
+    live_clear();
+    struct err e;
+    if (r.place && !place_restore(r.place, &e))
+        note_add(r.notes, NOTE_WARNING, "placement", "%s", e.text);
+    enum status status = conclude(&r);
+    if (free_all) {
+        if (r.workers)
+            crew_free(&r.crew, r.workers);
+        free(r.workers);
+        if (r.sampling)
+            sampling_close(r.sampling);
+        place_free(r.place);
+        topo_free(r.topo);
+        target_free(&r.target);
+    }
+    free(r.edge_ns);
+    pthread_sigmask(SIG_SETMASK, &r.old_signals, NULL);
+    return status;
+}

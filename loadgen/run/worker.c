@@ -1,0 +1,316 @@
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a worker sleeps without a completion before it looks at the phase again. */
+#define REAP_TIMEOUT_NS UINT64_C(100000000)
+
+/* What a worker keeps for itself; on its own stack and node. */
+struct loop {
+    struct worker *w;
+    struct engine *engine;
+    const struct engine_ops *ops;
+    struct io *ios;  /* by slot */
+    uint32_t *ready; /* slots to be submitted */
+    unsigned ready_n;
+    struct completion *done;
+    unsigned iodepth, outstanding;
+    uint64_t block_bytes, load_bytes;
+    uint64_t first, end, next; /* this worker's blocks: [first, end), and the one to read next */
+    uint64_t oldest_checked_ns;
+    int fd;
+};
+
+uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+size_t worker_phase_bytes(unsigned cpus_n)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = sizeof(struct phase_counters) + cpus_n * sizeof(counter);
+    return (bytes + page - 1) / page * page;
+}
+
+/* Each worker owns a part of the file, so that no two read the same block at the same time; with
+ * fewer blocks than workers they start spread over all of it. */
+static void take_part(struct loop *l, unsigned number, unsigned threads, uint64_t blocks)
+{
+    if (blocks >= threads) {
+        uint64_t share = blocks / threads, rest = blocks % threads;
+        l->first = number * share + (number < rest ? number : rest);
+        l->end = l->first + share + (number < rest);
+        l->next = l->first;
+    } else {
+        l->first = 0;
+        l->end = blocks;
+        l->next = number % blocks;
+    }
+}
+
+static void next_block(struct loop *l, uint32_t slot)
+{
+    struct io *io = &l->ios[slot];
+    uint64_t offset = l->next * l->block_bytes, left = l->load_bytes - offset;
+    io->buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
+    io->offset = offset;
+    io->bytes = (uint32_t)l->block_bytes;
+    io->want = (uint32_t)(left < l->block_bytes ? left : l->block_bytes);
+    io->done = 0;
+    if (++l->next == l->end)
+        l->next = l->first;
+}
+
+static bool loop_fail(struct loop *l, enum status status, const char *what, const struct io *io,
+                      int error)
+{
+    if (io)
+        return err_set(
+            &l->w->err, status, "thread %u: %s: %s at offset %" PRIu64 ", %" PRIu32 " bytes: %s",
+            l->w->number, l->w->crew->target->path, what, io->offset, io->bytes, strerror(error));
+    return err_set(&l->w->err, status, "thread %u: engine %s: %s: %s", l->w->number, l->ops->name,
+                   what, strerror(error));
+}
+
+static bool submit(struct loop *l, struct phase_counters *pc)
+{
+    uint64_t start = now_ns();
+    for (unsigned i = 0; i < l->ready_n; i++) {
+        struct io *io = &l->ios[l->ready[i]];
+        if (io->done == 0)
+            io->start_ns = start;
+    }
+    int taken = l->ops->submit(l->engine, l->ios, l->ready, l->ready_n);
+    if (taken < 0)
+        return loop_fail(l, STATUS_FAILED, "submit", &l->ios[l->ready[0]], -taken);
+    unsigned whole = 0;
+    for (int i = 0; i < taken; i++)
+        whole += l->ios[l->ready[i]].done == 0;
+    l->outstanding += (unsigned)taken;
+    counter_add(&pc->submitted, whole);
+    counter_add(&pc->submits, 1);
+    counter_add(&pc->submit_ns, now_ns() - start);
+    counter_add(&pc->depth_sum, l->outstanding);
+    l->ready_n -= (unsigned)taken;
+    memmove(l->ready, l->ready + taken, l->ready_n * sizeof(*l->ready));
+    return true;
+}
+
+/* Returns true when the I/O of this slot is over, false when a rest was queued again. */
+static bool finish_part(struct loop *l, const struct completion *c, bool *ok)
+{
+    struct io *io = &l->ios[c->slot];
+    *ok = true;
+    if (c->result < 0) {
+        *ok = loop_fail(l, STATUS_FAILED, "read failed", io, -c->result);
+        return true;
+    }
+    io->done += (uint32_t)c->result;
+    if (io->done >= io->want)
+        return true;
+    if (c->result == 0) {
+        *ok = err_set(&l->w->err, STATUS_FAILED,
+                      "thread %u: %s: end of file at offset %" PRIu64 ", where %" PRIu32
+                      " more bytes were there when the run began: the file was truncated",
+                      l->w->number, l->w->crew->target->path, io->offset, io->want - io->done);
+        return true;
+    }
+    /* Short read: ask for the rest. The latency goes on from the first part. */
+    io->buf = (char *)io->buf + c->result;
+    io->offset += (uint64_t)c->result;
+    io->bytes -= (uint32_t)c->result;
+    l->ready[l->ready_n++] = c->slot;
+    return false;
+}
+
+static void count(struct phase_counters *pc, const struct io *io, uint64_t now)
+{
+    uint64_t latency = now - io->start_ns;
+    counter_add(&pc->ios, 1);
+    counter_add(&pc->bytes, io->want);
+    counter_add(&pc->latency_sum_ns, latency);
+    if (latency < counter_get(&pc->latency_min_ns) || counter_get(&pc->ios) == 1)
+        counter_set(&pc->latency_min_ns, latency);
+    if (latency > counter_get(&pc->latency_max_ns))
+        counter_set(&pc->latency_max_ns, latency);
+    counter_add(&pc->hist[hist_bucket(latency)], 1);
+}
+
+/* The age of the oldest outstanding I/O, found by a scan a few times a second. */
+static void note_oldest(struct loop *l, uint64_t now)
+{
+    if (now - l->oldest_checked_ns < REAP_TIMEOUT_NS)
+        return;
+    l->oldest_checked_ns = now;
+    uint64_t oldest = now;
+    for (unsigned i = 0; i < l->iodepth; i++)
+        if (l->ios[i].start_ns && l->ios[i].start_ns < oldest)
+            oldest = l->ios[i].start_ns;
+    counter_set(&l->w->oldest_start_ns, l->outstanding ? oldest : 0);
+}
+
+static bool load(struct loop *l)
+{
+    struct crew *crew = l->w->crew;
+    const unsigned drain = crew->phases - 1;
+    unsigned phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
+    for (unsigned i = 0; i < l->iodepth; i++) {
+        next_block(l, i);
+        l->ready[i] = i;
+    }
+    l->ready_n = l->iodepth;
+    for (;;) {
+        struct phase_counters *pc = worker_phase(l->w, phase);
+        if (l->ready_n && !submit(l, pc))
+            return false;
+        counter_set(&l->w->outstanding, l->outstanding);
+        int n = l->ops->reap(l->engine, l->done, l->iodepth, REAP_TIMEOUT_NS);
+        uint64_t now = now_ns();
+        phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
+        if (n < 0)
+            return loop_fail(l, STATUS_FAILED, "waiting for completions", NULL, -n);
+        pc = worker_phase(l->w, phase);
+        l->outstanding -= (unsigned)n;
+        counter_add(&pc->parts, (unsigned)n);
+        for (int i = 0; i < n; i++) {
+            uint32_t slot = l->done[i].slot;
+            bool ok;
+            if (!finish_part(l, &l->done[i], &ok))
+                continue;
+            if (!ok)
+                return false;
+            count(pc, &l->ios[slot], now);
+            l->ios[slot].start_ns = 0;
+            if (phase == drain)
+                continue;
+            next_block(l, slot);
+            l->ready[l->ready_n++] = slot;
+        }
+        int cpu = sched_getcpu();
+        if (cpu >= 0 && (unsigned)cpu < crew->cpus_n)
+            counter_add(&pc->cpu_hits[cpu], 1);
+        note_oldest(l, now);
+        if (phase == drain && l->outstanding == 0 && l->ready_n == 0)
+            return true;
+    }
+}
+
+static bool setup(struct loop *l, struct err *err)
+{
+    struct worker *w = l->w;
+    struct crew *crew = w->crew;
+    const struct profile *p = crew->profile;
+    l->fd = -1;
+    l->ops = crew->engine;
+    l->iodepth = crew->iodepth;
+    l->block_bytes = p->block_bytes;
+    l->load_bytes = crew->target->load_bytes;
+    take_part(l, w->number, crew->threads, crew->target->blocks);
+    if (!place_bind_thread(crew->place, w->number, err))
+        return false;
+
+    size_t bytes = crew->phases * crew->phase_bytes;
+    w->phase_memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (w->phase_memory == MAP_FAILED) {
+        w->phase_memory = NULL;
+        return err_set(err, STATUS_FAILED, "counters: %zu bytes: %s", bytes, strerror(errno));
+    }
+    l->ios = calloc(l->iodepth, sizeof(*l->ios));
+    l->ready = calloc(l->iodepth, sizeof(*l->ready));
+    l->done = calloc(l->iodepth, sizeof(*l->done));
+    if (!l->ios || !l->ready || !l->done)
+        return err_set(err, STATUS_FAILED, "out of memory");
+
+    uint64_t began = now_ns();
+    if (!buffers_make(&w->buffers, crew->place, w->number, l->iodepth * l->block_bytes,
+                      &w->faulted_bytes, err))
+        return false;
+    counter_set(&w->fault_in_ns, now_ns() - began);
+    l->fd = target_fd(crew->target, p->direct, err);
+    if (l->fd < 0)
+        return false;
+    struct engine_setup setup = {
+        .fd = l->fd,
+        .iodepth = l->iodepth,
+        .buffers = w->buffers.addr,
+        .block_bytes = l->block_bytes,
+        .register_buffers = crew->register_buffers,
+        .cpus = place_thread_cpus(crew->place, w->number),
+    };
+    l->engine = l->ops->open(&setup, err);
+    if (!l->engine)
+        return false;
+    w->features = l->ops->features(l->engine);
+    return true;
+}
+
+/* Tells the coordinator, then waits for its decision. */
+static bool report_and_wait(struct worker *w, enum worker_state state)
+{
+    struct crew *crew = w->crew;
+    pthread_mutex_lock(&crew->lock);
+    atomic_store(&w->state, state);
+    crew->ready++;
+    pthread_cond_broadcast(&crew->changed);
+    while (state == WORKER_READY && !crew->go && !crew->giveup)
+        pthread_cond_wait(&crew->changed, &crew->lock);
+    bool go = crew->go;
+    pthread_mutex_unlock(&crew->lock);
+    return go;
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    struct loop l = {.w = w};
+    atomic_store(&w->tid, gettid());
+    enum worker_state end = WORKER_DONE;
+    if (!setup(&l, &w->err)) {
+        report_and_wait(w, WORKER_FAILED);
+        end = WORKER_FAILED;
+    } else if (report_and_wait(w, WORKER_READY)) {
+        atomic_store(&w->state, WORKER_RUNNING);
+        if (!load(&l)) {
+            end = WORKER_FAILED;
+            atomic_store(&w->crew->failed, true);
+        }
+    }
+    /* Closing cancels or waits for what is outstanding; only then may the buffers go. */
+    if (l.engine)
+        l.ops->close(l.engine);
+    counter_set(&w->outstanding, 0);
+    if (l.fd >= 0)
+        close(l.fd);
+    free(l.ios);
+    free(l.ready);
+    free(l.done);
+    atomic_store(&w->state, end);
+    return NULL;
+}
+
+bool worker_start(struct worker *w, struct err *err)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 256 << 10);
+    atomic_store(&w->state, WORKER_SETUP);
+    int r = pthread_create(&w->thread, &attr, worker_main, w);
+    pthread_attr_destroy(&attr);
+    if (r == 0)
+        return true;
+    return err_set(err, STATUS_FAILED,
+                   "thread %u of %u could not be started: %s (limits: ulimit -u, the cgroup's "
+                   "pids.max)",
+                   w->number, w->crew->threads, strerror(r));
+}
