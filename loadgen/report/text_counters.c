@@ -172,6 +172,8 @@ static void check_whole_run(FILE *out, const json_t *record)
 
 void text_checks(FILE *out, const json_t *record, const json_t *window)
 {
+    if (!json_is_true(view_at(window, "slab.available")))
+        return;
     text_heading(out, "What follows from them");
     const json_t *d = json_object_get(window, "derived");
     check(out, "objects freed", d, "objects_per_page", 1, " a page read",

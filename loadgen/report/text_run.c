@@ -10,6 +10,21 @@
 #define IRQ_ROWS 8
 #define NODES_MAX 1024
 
+static void say_outstanding(FILE *out, const json_t *record)
+{
+    json_int_t ios, threads = 0;
+    double age_ns = 0;
+    const json_t *o = json_object_get(record, "outstanding");
+    if (!view_integer(o, "ios", &ios))
+        return;
+    view_integer(o, "threads", &threads);
+    view_number(o, "oldest_age_ns", &age_ns);
+    char text[256];
+    snprintf(text, sizeof(text), "%s I/Os of %s threads never came back, the oldest after %s",
+             fmt_count(ios).s, fmt_count(threads).s, fmt_ns(age_ns).s);
+    fmt_wrapped(out, 4, "!! outstanding: ", text);
+}
+
 static void title(FILE *out, const json_t *record)
 {
     const char *verdict = text_verdict(record);
@@ -18,6 +33,7 @@ static void title(FILE *out, const json_t *record)
     fprintf(out, "%-51s %20s\n", name, fmt_word(view_text(record, "started_at", ""), 20).s);
     if (verdict)
         fprintf(out, "\n*** %s ***\n", verdict);
+    say_outstanding(out, record);
     text_notes(out, record, "error", "!! ");
     text_notes(out, record, "invalid", "!! ");
     text_notes(out, record, "warning", "!  ");
@@ -64,8 +80,9 @@ static void say_host(FILE *out, const json_t *record)
                      view_text(h, "kernel_release", "unknown"));
     if (view_integer(h, "sockets", &sockets) && view_integer(h, "cores", &cores) &&
         view_integer(h, "threads", &threads))
-        n += snprintf(text + n, sizeof(text) - (size_t)n, ", %lld sockets, %lld cores, %lld CPUs",
-                      (long long)sockets, (long long)cores, (long long)threads);
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ", %lld socket%s, %lld cores, %lld CPUs",
+                      (long long)sockets, sockets == 1 ? "" : "s", (long long)cores,
+                      (long long)threads);
     if (view_number(h, "uptime_s", &uptime_s))
         snprintf(text + n, sizeof(text) - (size_t)n, ", up %.1f h", uptime_s / 3600);
     fmt_wrapped(out, 11, "machine    ", text);
@@ -140,6 +157,22 @@ static void say_latency(FILE *out, const json_t *window)
     fmt_wrapped(out, 11, "latency    ", text);
 }
 
+/* Whether the load was what was asked for: the depth that was reached, and what a submit cost. */
+static void say_submission(FILE *out, const json_t *window)
+{
+    double depth, submit_ns;
+    json_int_t submits = 0;
+    const json_t *o = json_object_get(window, "submission");
+    if (!view_number(o, "mean_outstanding_per_thread", &depth) ||
+        !view_number(o, "submit_ns", &submit_ns) || !view_integer(o, "submits", &submits) ||
+        submits <= 0)
+        return;
+    char text[256];
+    snprintf(text, sizeof(text), "%s I/Os outstanding a thread on average; a submit took %s",
+             fmt_figure(depth).s, fmt_ns(submit_ns / (double)submits).s);
+    fmt_wrapped(out, 11, "depth      ", text);
+}
+
 static void say_throughput(FILE *out, const json_t *window)
 {
     double rate, ios, seconds;
@@ -168,21 +201,23 @@ static void say_throughput(FILE *out, const json_t *window)
     }
     if (view_integer(t, "without_io", &idle) && idle > 0)
         fprintf(out, "           %lld threads WITHOUT ANY I/O\n", (long long)idle);
+    say_submission(out, window);
     say_latency(out, window);
 }
 
+/* Nice time is user time of polite processes: one column for both. */
 static void cpu_row(FILE *out, const char *name, const json_t *o)
 {
-    static const char *const keys[] = {"idle_percent", "user_percent",    "system_percent",
-                                       "irq_percent",  "softirq_percent", "iowait_percent",
-                                       "steal_percent"};
+    static const char *const keys[][2] = {{"idle_percent"},    {"user_percent", "nice_percent"},
+                                          {"system_percent"},  {"irq_percent"},
+                                          {"softirq_percent"}, {"iowait_percent"},
+                                          {"steal_percent"}};
     fprintf(out, "%-12.12s", name);
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        double v;
-        if (view_number(o, keys[i], &v))
-            fprintf(out, " %7s", fmt_percent(v).s);
-        else
-            fprintf(out, " %7s", "-");
+        double v, nice = 0;
+        if (keys[i][1])
+            view_number(o, keys[i][1], &nice);
+        fprintf(out, " %7s", view_number(o, keys[i][0], &v) ? fmt_percent(v + nice).s : "-");
     }
     fprintf(out, "\n");
 }

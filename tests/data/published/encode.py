@@ -150,7 +150,7 @@ def record(name, label, cpus, cqs, windows, instrument="none"):
                        "direct": True, "window_ns": WINDOW_NS, "windows": len(windows),
                        "cpus": cpus, "mem": "default" if cpus == "unpinned" else cpus, "cq": cqs,
                        "slab": "nfs_page", "instrument": instrument},
-           "host": host, "files": [], "engine": {"name": "aio", "features": {}}, "buffers": None,
+           "host": host, "files": [], "engine": {"name": "aio"}, "buffers": None,
            "windows": windows, "whole_run": None, "outstanding": None}
     (HERE / f"{name}.json").write_text(json.dumps(out, indent=1) + "\n")
 
