@@ -14,8 +14,9 @@
 bool report_run_text(FILE *out, const json_t *record, struct err *err);
 
 /* Several runs side by side in the shape of the published tables: throughput by placement (the
- * range over a run's windows), then counters, what follows from them and idle time with one column a
- * run (at most four fit 72 columns; more go to further tables), each from one window of its run. */
+ * range over a run's windows), then counters, what follows from them and idle time with one column
+ * a run (at most four fit 72 columns; more go to further tables), each from one window of its run.
+ */
 bool report_compare_text(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
 #endif

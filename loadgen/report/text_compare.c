@@ -1,20 +1,13 @@
 /* Several runs side by side, in the shape of the published tables. */
+#include "text_compare.h"
 #include "fmt.h"
 #include "report.h"
-#include "text.h"
 #include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_COLUMNS 4 /* beside the names of the counters */
-
-struct run {
-    const json_t *record, *window; /* window: the one with the median throughput, or NULL */
-    char key[24];                  /* A, B, ... Z, AA, ... */
-};
-
-static void name_run(struct run *r, size_t i)
+static void name_run(struct text_run *r, size_t i)
 {
     if (i < 26)
         snprintf(r->key, sizeof(r->key), "%c", (char)('A' + i));
@@ -24,7 +17,7 @@ static void name_run(struct run *r, size_t i)
 
 /* "46.02", or the range over the windows of a run as in "45.98-46.07". GB/s throughout, so that
  * runs compare; slow ones get the digits they need. */
-static struct fmt gb_per_s(const struct run *r)
+static struct fmt gb_per_s(const struct text_run *r)
 {
     double low, high, median = 0;
     struct fmt f = {"-"};
@@ -41,16 +34,24 @@ static struct fmt gb_per_s(const struct run *r)
     return f;
 }
 
-static void throughput_table(FILE *out, const struct run *runs, size_t n)
+static bool instrumented(const struct text_run *r)
+{
+    return strcmp(view_instrument(r->record), "none") != 0;
+}
+
+static void throughput_table(FILE *out, const struct text_run *runs, size_t n)
 {
     text_heading(out, "Throughput by placement, GB/s (1e9 bytes)");
     fprintf(out, "%-4s %-12s %-12s %17s\n", "run", "workload", "CQs", "GB/s");
     for (size_t i = 0; i < n; i++) {
         const char *verdict = text_verdict(runs[i].record);
         size_t windows = json_array_size(json_object_get(runs[i].record, "windows"));
-        char remark[64] = "";
+        char remark[128] = "";
         if (verdict)
             snprintf(remark, sizeof(remark), "  %s", verdict);
+        else if (instrumented(&runs[i]))
+            snprintf(remark, sizeof(remark), "  under %s",
+                     fmt_word(view_instrument(runs[i].record), 12).s);
         else if (windows > 1)
             snprintf(remark, sizeof(remark), "  %zu windows", windows);
         fprintf(out, "%-4s %-12.12s %-12.12s %17s%.22s\n", runs[i].key,
@@ -59,7 +60,7 @@ static void throughput_table(FILE *out, const struct run *runs, size_t n)
     }
 }
 
-static void column_heads(FILE *out, const char *what, const struct run *runs, size_t n)
+void text_column_heads(FILE *out, const char *what, const struct text_run *runs, size_t n)
 {
     fprintf(out, "%-23s", what);
     for (size_t i = 0; i < n; i++)
@@ -70,11 +71,18 @@ static void column_heads(FILE *out, const char *what, const struct run *runs, si
     fprintf(out, "\n%-23s", "CQs");
     for (size_t i = 0; i < n; i++)
         fprintf(out, " %11.11s", view_cqs(runs[i].record).s);
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any |= instrumented(&runs[i]);
+    if (any)
+        fprintf(out, "\n%-23s", "instrument");
+    for (size_t i = 0; any && i < n; i++)
+        fprintf(out, " %11s", fmt_word(view_instrument(runs[i].record), 11).s);
     fprintf(out, "\n");
 }
 
 /* Names of all counters of the runs, in the order of the first that has them. */
-static json_t *counter_names(const struct run *runs, size_t n)
+static json_t *counter_names(const struct text_run *runs, size_t n)
 {
     json_t *names = json_object();
     struct view_counter c;
@@ -85,7 +93,7 @@ static json_t *counter_names(const struct run *runs, size_t n)
     return names;
 }
 
-static struct fmt counter_cell(const struct run *r, const char *name)
+static struct fmt counter_cell(const struct text_run *r, const char *name)
 {
     struct view_counter c;
     struct fmt f = {"-"};
@@ -96,7 +104,7 @@ static struct fmt counter_cell(const struct run *r, const char *name)
     return fmt_cell(c.total, 11);
 }
 
-static const char *reason_of(const struct run *r, const char *sampler)
+static const char *reason_of(const struct text_run *r, const char *sampler)
 {
     const json_t *o = json_object_get(r->window, sampler);
     if (json_is_true(json_object_get(o, "available")))
@@ -105,7 +113,7 @@ static const char *reason_of(const struct run *r, const char *sampler)
 }
 
 /* Says which runs lack the figures of a table, and why; true when all of them do. */
-static bool say_unavailable(FILE *out, const struct run *runs, size_t n, const char *sampler)
+static bool say_unavailable(FILE *out, const struct text_run *runs, size_t n, const char *sampler)
 {
     size_t lacking = 0;
     for (size_t i = 0; i < n; i++)
@@ -124,22 +132,26 @@ static bool say_unavailable(FILE *out, const struct run *runs, size_t n, const c
     return lacking == n;
 }
 
-static void derived_row(FILE *out, const char *name, const struct run *runs, size_t n,
+static void derived_row(FILE *out, const char *name, const struct text_run *runs, size_t n,
                         const char *path, double scale)
 {
     fprintf(out, "%-23.23s", name);
     for (size_t i = 0; i < n; i++) {
         double v;
-        fprintf(out, " %11s",
-                view_number(runs[i].window, path, &v) ? fmt_figure(v * scale).s : "-");
+        bool known = view_number(runs[i].window, path, &v);
+        /* near 1 four digits matter: 0.9998 and 1.0002 are the same finding, 0.99 is not */
+        if (known && scale * v > 0.9 && scale * v < 1.1)
+            fprintf(out, " %11.4f", v * scale);
+        else
+            fprintf(out, " %11s", known ? fmt_figure(v * scale).s : "-");
     }
     fprintf(out, "\n");
 }
 
-static void derived_table(FILE *out, const struct run *runs, size_t n)
+static void derived_table(FILE *out, const struct text_run *runs, size_t n)
 {
     text_heading(out, "What follows from them");
-    column_heads(out, "figure", runs, n);
+    text_column_heads(out, "figure", runs, n);
     derived_row(out, "frees a page read", runs, n, "derived.objects_per_page", 1);
     derived_row(out, "allocations a page", runs, n, "derived.alloc_per_page", 1);
     derived_row(out, "remote frees, %", runs, n, "derived.remote_free_share", 100);
@@ -152,7 +164,7 @@ static void derived_table(FILE *out, const struct run *runs, size_t n)
                 "derived.cmpxchg_double_fail_per_million_frees", 1);
 }
 
-static void counter_table(FILE *out, const struct run *runs, size_t n)
+static void counter_table(FILE *out, const struct text_run *runs, size_t n)
 {
     char title[128];
     snprintf(title, sizeof(title), "Counters of %s, one window each",
@@ -160,7 +172,7 @@ static void counter_table(FILE *out, const struct run *runs, size_t n)
     text_heading(out, title);
     if (say_unavailable(out, runs, n, "slab"))
         return;
-    column_heads(out, "counter", runs, n);
+    text_column_heads(out, "counter", runs, n);
     json_t *names = counter_names(runs, n);
     const char *name;
     json_t *value;
@@ -188,7 +200,7 @@ static void counter_table(FILE *out, const struct run *runs, size_t n)
     derived_table(out, runs, n);
 }
 
-static void idle_row(FILE *out, const char *name, const struct run *runs, size_t n,
+static void idle_row(FILE *out, const char *name, const struct text_run *runs, size_t n,
                      const char *path)
 {
     fprintf(out, "%-23.23s", name);
@@ -202,12 +214,12 @@ static void idle_row(FILE *out, const char *name, const struct run *runs, size_t
     fprintf(out, "\n");
 }
 
-static void idle_table(FILE *out, const struct run *runs, size_t n)
+static void idle_table(FILE *out, const struct text_run *runs, size_t n)
 {
     text_heading(out, "Idle CPU time, %");
     if (say_unavailable(out, runs, n, "cpu"))
         return;
-    column_heads(out, "CPUs", runs, n);
+    text_column_heads(out, "CPUs", runs, n);
     idle_row(out, "all", runs, n, "cpu.all.idle_percent");
     json_t *nodes = json_object();
     for (size_t i = 0; i < n; i++)
@@ -224,7 +236,7 @@ static void idle_table(FILE *out, const struct run *runs, size_t n)
 }
 
 /* Runs whose figures must not be believed, or not be compared with the others, and why. */
-static void doubts(FILE *out, const struct run *runs, size_t n)
+static void doubts(FILE *out, const struct text_run *runs, size_t n)
 {
     bool head = false;
     for (size_t i = 0; i < n; i++) {
@@ -260,7 +272,7 @@ static void doubts(FILE *out, const struct run *runs, size_t n)
     }
 }
 
-static void legend(FILE *out, const struct run *runs, size_t n)
+static void legend(FILE *out, const struct text_run *runs, size_t n)
 {
     fprintf(out, "\n");
     for (size_t i = 0; i < n; i++) {
@@ -279,7 +291,7 @@ bool report_compare_text(FILE *out, const json_t *const *records, size_t n, stru
 {
     if (n == 0)
         return err_set(err, STATUS_USAGE, "no records to compare");
-    struct run *runs = calloc(n, sizeof(*runs));
+    struct text_run *runs = calloc(n, sizeof(*runs));
     if (!runs)
         return err_set(err, STATUS_FAILED, "report: out of memory");
     for (size_t i = 0; i < n; i++) {
@@ -295,6 +307,8 @@ bool report_compare_text(FILE *out, const json_t *const *records, size_t n, stru
         counter_table(out, runs + i, columns);
         idle_table(out, runs + i, columns);
     }
+    text_locks(out, runs, n);
+    text_perturbation(out, runs, n);
     legend(out, runs, n);
     free(runs);
     return text_finish(out, err);

@@ -127,6 +127,12 @@ struct view_word view_cqs(const json_t *record)
     return word(strcmp(cq, "leave") == 0 ? "as found" : cq);
 }
 
+const char *view_instrument(const json_t *record)
+{
+    const char *name = view_text(record, "profile.instrument", "none");
+    return *name ? name : "none";
+}
+
 struct view_word view_name(const json_t *record)
 {
     const char *label = view_text(record, "label", NULL);

@@ -27,6 +27,10 @@ struct view_word {
 struct view_word view_workload(const json_t *record);
 struct view_word view_cqs(const json_t *record);
 
+/* What ran beside the load ("perf-lock"), or "none". Instrumented rates are not rates of the load.
+ */
+const char *view_instrument(const json_t *record);
+
 /* One name for the run: its label, or "workload / cqs". */
 struct view_word view_name(const json_t *record);
 

@@ -226,6 +226,39 @@ static void test_compare(void **state)
         json_decref(r[i]);
 }
 
+/* T3: perf lock took the throughput from 45.5 to 25 GB/s and multiplied free_fastpath by 19 in A.
+ * T2: 87 % of the contended acquisitions come from __slab_free in both columns, while free_slowpath
+ * differs by 7,800 times. */
+static void test_instruments(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "published/t3-a-none.json",         "published/t3-a-perf-lock.json",
+        "published/t3-b-none.json",         "published/t3-b-perf-lock.json",
+        "published/t2-unpinned-node0.json", "published/t2-node0-node0.json"};
+    json_t *r[6];
+    for (size_t i = 0; i < 6; i++)
+        r[i] = load(names[i]);
+    char *text = compare_text(r, 6);
+    assert_says(text, "25.00  under perf-lock");
+    assert_says(text, "instrument                     none   perf-lock        none   perf-lock");
+    const char *ratios = strstr(text, "What the instruments did");
+    assert_non_null(ratios);
+    assert_says(ratios, "ratio                           B/A         D/C");
+    assert_says(ratios, "throughput                    0.549       0.547");
+    assert_says(ratios, "free_fastpath                  18.8        3.82");
+    const char *locks = strstr(text, "Contended lock acquisitions");
+    assert_non_null(locks);
+    assert_says(locks, "__slab_free                       -           -   2,845,710   2,907,948");
+    assert_says(locks, "  share, %                        -           -        85.0        86.7");
+    assert_says(locks, "contentions               4,782,839   4,582,012");
+    assert_says(locks, "waited in all, min             14.4        14.1");
+    assert_says(locks, "mean wait, us                   180         185");
+    free(text);
+    for (size_t i = 0; i < 6; i++)
+        json_decref(r[i]);
+}
+
 /* A record that holds nothing but its name still has a report. */
 static void test_bare_record(void **state)
 {
@@ -265,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_unavailable_is_not_zero),
         cmocka_unit_test(test_by_node),
         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_instruments),
         cmocka_unit_test(test_bare_record),
         cmocka_unit_test(test_full_disk),
     };
