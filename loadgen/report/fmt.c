@@ -88,7 +88,10 @@ struct fmt fmt_figure(double value)
         snprintf(f.s, sizeof(f.s), "%.3g", value);
         return f;
     }
-    if (size == 0 || size >= 0.9995)
+    /* shares of 1 are checks: 0.9998 and 1.0002 are the same finding, 0.99 is another */
+    if (size > 0.9 && size < 1.1)
+        snprintf(f.s, sizeof(f.s), "%.4f", value);
+    else if (size == 0 || size >= 1)
         snprintf(f.s, sizeof(f.s), size == 0 ? "0" : "%.*f", decimals(size), value);
     else
         snprintf(f.s, sizeof(f.s), "%.*f", (int)fmin(12, 2 - floor(log10(size))), value);

@@ -19,4 +19,13 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err);
  */
 bool report_compare_text(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
+/* The same tables in GitHub's Markdown; one run as well. */
+bool report_markdown(FILE *out, const json_t *const *records, size_t n, struct err *err);
+
+/* One line a window; columns are keys of the record, empty cells are unavailable. */
+bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err);
+
+/* {"schema": "numaload-report", "doubts": [...], "runs": [...]}. */
+bool report_json(FILE *out, const json_t *const *records, size_t n, struct err *err);
+
 #endif

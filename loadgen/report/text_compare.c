@@ -2,18 +2,11 @@
 #include "text_compare.h"
 #include "fmt.h"
 #include "report.h"
+#include "table.h"
 #include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void name_run(struct text_run *r, size_t i)
-{
-    if (i < 26)
-        snprintf(r->key, sizeof(r->key), "%c", (char)('A' + i));
-    else
-        snprintf(r->key, sizeof(r->key), "%zu", i + 1);
-}
 
 /* "46.02", or the range over the windows of a run as in "45.98-46.07". GB/s throughout, so that
  * runs compare; slow ones get the digits they need. */
@@ -138,12 +131,8 @@ static void derived_row(FILE *out, const char *name, const struct text_run *runs
     fprintf(out, "%-23.23s", name);
     for (size_t i = 0; i < n; i++) {
         double v;
-        bool known = view_number(runs[i].window, path, &v);
-        /* near 1 four digits matter: 0.9998 and 1.0002 are the same finding, 0.99 is not */
-        if (known && scale * v > 0.9 && scale * v < 1.1)
-            fprintf(out, " %11.4f", v * scale);
-        else
-            fprintf(out, " %11s", known ? fmt_figure(v * scale).s : "-");
+        fprintf(out, " %11s",
+                view_number(runs[i].window, path, &v) ? fmt_figure(v * scale).s : "-");
     }
     fprintf(out, "\n");
 }
@@ -152,16 +141,8 @@ static void derived_table(FILE *out, const struct text_run *runs, size_t n)
 {
     text_heading(out, "What follows from them");
     text_column_heads(out, "figure", runs, n);
-    derived_row(out, "frees a page read", runs, n, "derived.objects_per_page", 1);
-    derived_row(out, "allocations a page", runs, n, "derived.alloc_per_page", 1);
-    derived_row(out, "remote frees, %", runs, n, "derived.remote_free_share", 100);
-    derived_row(out, "failed barn puts, %", runs, n, "derived.barn_put_fail_share", 100);
-    derived_row(out, "failed barn gets, %", runs, n, "derived.barn_get_fail_share", 100);
-    derived_row(out, "sheaves flushed", runs, n, "derived.sheaf_flush_sheaves", 1);
-    derived_row(out, "  per failed barn put", runs, n,
-                "derived.sheaf_flush_sheaves_per_barn_put_fail", 1);
-    derived_row(out, "cmpxchg fails/1e6 frees", runs, n,
-                "derived.cmpxchg_double_fail_per_million_frees", 1);
+    for (const struct view_derived *d = view_derived; d->name; d++)
+        derived_row(out, d->name, runs, n, d->path, d->scale);
 }
 
 static void counter_table(FILE *out, const struct text_run *runs, size_t n)
@@ -253,19 +234,14 @@ static void doubts(FILE *out, const struct text_run *runs, size_t n)
         if (said == 0)
             fprintf(out, "%s, %s\n", runs[i].key, verdict);
     }
-    static const struct {
-        const char *path, *name;
-    } same[] = {{"host.kernel_release", "kernels"},     {"host.cpu_model", "machines"},
-                {"profile.block_bytes", "block sizes"}, {"profile.threads", "numbers of threads"},
-                {"profile.iodepth", "I/O depths"},      {"profile.engine", "engines"}};
-    for (size_t k = 0; k < sizeof(same) / sizeof(*same); k++) {
-        const json_t *first = view_at(runs[0].record, same[k].path);
+    for (const struct view_fact *same = view_same; same->path; same++) {
+        const json_t *first = view_at(runs[0].record, same->path);
         for (size_t i = 1; i < n; i++) {
-            const json_t *other = view_at(runs[i].record, same[k].path);
+            const json_t *other = view_at(runs[i].record, same->path);
             if (!first || !other || json_equal(first, other))
                 continue;
             fprintf(out, "%sNote: %s and %s have different %s.\n", head ? "" : "\n", runs[0].key,
-                    runs[i].key, same[k].name);
+                    runs[i].key, same->plural);
             head = true;
             break;
         }
@@ -297,7 +273,7 @@ bool report_compare_text(FILE *out, const json_t *const *records, size_t n, stru
     for (size_t i = 0; i < n; i++) {
         runs[i].record = records[i];
         runs[i].window = view_median_window(records[i], NULL);
-        name_run(&runs[i], i);
+        snprintf(runs[i].key, sizeof(runs[i].key), "%s", table_key(i).s);
     }
     fprintf(out, "numaload: %zu runs\n", n);
     doubts(out, runs, n);

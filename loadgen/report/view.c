@@ -6,6 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct view_derived view_derived[] = {
+    {"frees a page read", "derived.objects_per_page", 1},
+    {"allocations a page", "derived.alloc_per_page", 1},
+    {"remote frees, %", "derived.remote_free_share", 100},
+    {"failed barn puts, %", "derived.barn_put_fail_share", 100},
+    {"failed barn gets, %", "derived.barn_get_fail_share", 100},
+    {"sheaves flushed", "derived.sheaf_flush_sheaves", 1},
+    {"  per failed barn put", "derived.sheaf_flush_sheaves_per_barn_put_fail", 1},
+    {"cmpxchg fails/1e6 frees", "derived.cmpxchg_double_fail_per_million_frees", 1},
+    {0},
+};
+
+const struct view_fact view_same[] = {
+    {"host.kernel_release", "kernels"},
+    {"host.cpu_model", "machines"},
+    {"profile.block_bytes", "block sizes"},
+    {"profile.threads", "thread counts"},
+    {"profile.iodepth", "I/O depths"},
+    {"profile.engine", "engines"},
+    {0},
+};
+
 const json_t *view_at(const json_t *o, const char *path)
 {
     char key[64];

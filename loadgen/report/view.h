@@ -45,4 +45,18 @@ struct view_counter {
 bool view_counter(const json_t *window, size_t i, struct view_counter *c);
 bool view_counter_named(const json_t *window, const char *name, struct view_counter *c);
 
+/* The derived figures in the order of the tables; NULL name at the end. */
+struct view_derived {
+    const char *name, *path;
+    double scale;
+};
+extern const struct view_derived view_derived[];
+
+/* Facts that must agree between runs before figures are compared: {"host.kernel_release",
+ * "kernels"}; NULL path at the end. */
+struct view_fact {
+    const char *path, *plural;
+};
+extern const struct view_fact view_same[];
+
 #endif

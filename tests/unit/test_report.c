@@ -79,7 +79,7 @@ static void test_units(void **state)
     assert_string_equal(fmt_bytes(2621440).s, "2.50 MiB");
     assert_string_equal(fmt_figure(0.0000235).s, "0.0000235");
     assert_string_equal(fmt_figure(0.7089).s, "0.709");
-    assert_string_equal(fmt_figure(1.0001).s, "1.00");
+    assert_string_equal(fmt_figure(1.0001).s, "1.0001");
     assert_string_equal(fmt_figure(281908.4).s, "281,908");
     assert_string_equal(fmt_figure(0).s, "0");
 }
