@@ -5,6 +5,7 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

@@ -12,6 +12,7 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "load one placement and record what happened"},
     {"prepare", cmd_prepare, "write a file of real data to read"},
+    {"report", cmd_report, "print records, one or several side by side"},
     {"version", cmd_version, "what this build has and what it was built without"},
 };
 

@@ -70,7 +70,7 @@ static struct figure counter(const json_t *slab, const char *name)
     }
     const json_t *c = json_object_get(counters_of(slab), name);
     if (!c)
-        return missing("this kernel has no counter %s", name);
+        return missing("no counter %s", name);
     const json_t *total = json_object_get(c, "total");
     if (!json_is_integer(total))
         return missing("%s was reset during the window", name);

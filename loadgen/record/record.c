@@ -134,6 +134,28 @@ static bool check_schema(const json_t *record, const char *file, struct err *err
     return true;
 }
 
+/* A count below 0 was written by a broken tool or hand: no figure of such a record is worth a
+ * table. */
+static bool check_counts(const json_t *record, const char *file, struct err *err)
+{
+    const json_t *windows = json_object_get(record, "windows");
+    for (size_t i = 0; i < json_array_size(windows); i++) {
+        const json_t *w = json_array_get(windows, i);
+        json_t *counters = json_object_get(json_object_get(w, "slab"), "counters"), *c;
+        const char *name;
+        if (json_integer_value(json_object_get(json_object_get(w, "throughput"), "bytes")) < 0)
+            return err_set(err, STATUS_FAILED, "\"%s\": window %zu read a negative number of bytes",
+                           file, i + 1);
+        json_object_foreach(counters, name, c)
+        {
+            if (json_integer_value(json_object_get(c, "total")) < 0)
+                return err_set(err, STATUS_FAILED, "\"%s\": counter %s of window %zu is negative",
+                               file, name, i + 1);
+        }
+    }
+    return true;
+}
+
 bool record_read(const char *file, json_t **out, struct err *err)
 {
     *out = NULL;
@@ -156,7 +178,7 @@ bool record_read(const char *file, json_t **out, struct err *err)
     fclose(in);
     if (!record)
         return err_set(err, STATUS_FAILED, "\"%s\" is not JSON: line %d: %s", file, e.line, e.text);
-    if (!check_schema(record, file, err)) {
+    if (!check_schema(record, file, err) || !check_counts(record, file, err)) {
         json_decref(record);
         return false;
     }

@@ -2,6 +2,9 @@
 #include "record_util.h"
 
 #include "../../loadgen/record/derived.h"
+#include "../../loadgen/record/record.h"
+
+#include <glob.h>
 
 static json_t *window(double bytes)
 {
@@ -132,6 +135,37 @@ static void test_nothing_to_divide(void **state)
     json_decref(w);
 }
 
+/* encode.py computed the derived figures of the published tables apart from derived.c. */
+static void test_published(void **state)
+{
+    (void)state;
+    glob_t files;
+    assert_int_equal(glob(TEST_DATA "/published/*.json", 0, NULL, &files), 0);
+    assert_int_equal(files.gl_pathc, 15);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct err err;
+        json_t *r, *w, *value;
+        size_t k;
+        const char *key;
+        assert_true(record_read(files.gl_pathv[i], &r, &err));
+        json_array_foreach(json_object_get(r, "windows"), k, w)
+        {
+            json_t *d = derived_from_window(w);
+            json_object_foreach(json_object_get(w, "derived"), key, value)
+            {
+                if (json_is_number(value))
+                    assert_figure(d, key, json_number_value(value),
+                                  1e-9 * json_number_value(value));
+                else if (json_is_null(value))
+                    assert_true(json_is_null(json_object_get(d, key)));
+            }
+            json_decref(d);
+        }
+        json_decref(r);
+    }
+    globfree(&files);
+}
+
 static void test_unavailable(void **state)
 {
     (void)state;
@@ -156,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_t2_node0),       cmocka_unit_test(test_t3),
         cmocka_unit_test(test_lab_identities), cmocka_unit_test(test_nothing_to_divide),
-        cmocka_unit_test(test_unavailable),
+        cmocka_unit_test(test_unavailable),    cmocka_unit_test(test_published),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,14 @@ static void test_read_refuses(void **state)
     assert_refused("{\"fio version\": \"fio-3.33\"}", "not a record");
     assert_refused("{\"schema\": \"numaload-record\"}", "schema_version");
     assert_refused("{\"schema\": \"numaload-record\", \"schema_version\": 2}", "version 2");
+    assert_refused(
+        "{\"schema\": \"numaload-record\", \"schema_version\": 1, \"windows\": [{\"slab\": "
+        "{\"counters\": {\"barn_put\": {\"total\": -1}}}}]}",
+        "barn_put of window 1 is negative");
+    assert_refused(
+        "{\"schema\": \"numaload-record\", \"schema_version\": 1, \"windows\": [{\"throughput\": "
+        "{\"bytes\": -1}}]}",
+        "negative number of bytes");
     struct err err;
     json_t *r;
     assert_false(record_read(in_dir("absent"), &r, &err));

@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+"""Validates records against loadgen/record/schema.json: schema_check.py FILE...
+
+Needs Debian's python3-jsonschema. Exit status 0 when all are valid, 1 when one is not.
+"""
+import json
+import pathlib
+import sys
+
+import jsonschema
+
+SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "loadgen/record/schema.json"
+
+
+def complaint(error):
+    # of a choice the branch that came farthest says most
+    if error.context:
+        error = max(error.context, key=lambda e: (len(e.absolute_path), e.validator != "const"))
+    where = "/".join(str(p) for p in error.absolute_path) or "(top)"
+    return f"{where}: {error.message[:300]}"
+
+
+def main(files):
+    if not files:
+        print(__doc__, file=sys.stderr)
+        return 2
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    bad = 0
+    for name in files:
+        try:
+            # NaN and Infinity are no JSON, although Python reads them
+            record = json.loads(pathlib.Path(name).read_text(), parse_constant=float_refused)
+            errors = [complaint(e) for e in validator.iter_errors(record)]
+        except (OSError, ValueError) as e:
+            errors = [str(e)]
+        for error in errors:
+            print(f"{name}: {error}", file=sys.stderr)
+        bad += bool(errors)
+    return 1 if bad else 0
+
+
+def float_refused(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
