@@ -112,7 +112,7 @@ static bool apply(struct place *p, struct lever *lever, struct err *err)
         return true;
     }
     char *text = set_format_mask(l->want);
-    int error = text ? setting_write(&l->mask, text) : -ENOMEM;
+    int error = text ? setting_write(&l->mask, text, NULL) : -ENOMEM;
     free(text);
     if (error)
         return err_set(err, STATUS_FAILED, KEY " = %s: %s: %s", lever->word, MASK_FILE,
