@@ -252,7 +252,7 @@ static bool contains_any(const char *text, const char *const *parts)
 enum vector_use vector_use(const char *action)
 {
     /* Control first: "irdma-...-AEQ" would pass for one of RDMA's otherwise. */
-    static const char *const control[] = {"async", "aeq",  "config", "mgmnt",  "-misc", "-fw",
+    static const char *const control[] = {"async", "aeq",  "config", "mgmnt",  "misc", "-fw",
                                           "ctrl",  "_cmd", "_pages", "-admin", NULL};
     static const char *const completion[] = {"irdma-",   "bnxt_re-nq", "efa-comp", "erdma",
                                              "hns_roce", "-ceq",       NULL};

@@ -31,7 +31,7 @@ int setting_open(struct setting *s, const char *path)
     return 0;
 }
 
-static void forget_change(struct setting *s)
+void setting_forget(struct setting *s)
 {
     free(s->wrote);
     free(s->after);
@@ -43,7 +43,7 @@ void setting_close(struct setting *s)
     for (unsigned k = 0; k < s->edges_n; k++)
         free(s->edges[k]);
     free(s->edges);
-    forget_change(s);
+    setting_forget(s);
     free(s->before);
     free(s->path);
     *s = (struct setting){0};
@@ -72,7 +72,7 @@ int setting_write(struct setting *s, const char *text, struct journal *j)
             journal_after(j, s->path, s->before);
         return result;
     }
-    forget_change(s);
+    setting_forget(s);
     s->wrote = copy;
     s->after = after;
     if (j)
@@ -165,6 +165,6 @@ bool setting_restore(struct setting *s, struct err *err)
         return true;
     enum put_back result = setting_put_back(s->path, s->before, s->after, false, err);
     if (result != PUT_BACK_FAILED)
-        forget_change(s);
+        setting_forget(s);
     return result != PUT_BACK_FAILED && result != PUT_BACK_THEIRS;
 }

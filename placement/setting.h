@@ -55,4 +55,7 @@ enum put_back setting_put_back(const char *path, const char *before, const char 
  * there was nothing to put back; a second call does nothing. */
 bool setting_restore(struct setting *s, struct err *err);
 
+/* Leaves the value as it is now: setting_restore will have nothing to do. */
+void setting_forget(struct setting *s);
+
 #endif

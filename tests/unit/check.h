@@ -19,6 +19,8 @@
 #include "../../placement/sysroot.h"
 #include "../../placement/topology.h"
 
+#include <jansson.h>
+
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -90,6 +92,22 @@ static inline void assert_set(hwloc_const_bitmap_t set, const char *list)
     char *text = set_format(set);
     assert_string_equal(text, list);
     free(text);
+}
+
+/* The object of one lever in what place_observe appended. */
+static inline json_t *lever_of(json_t *levers, const char *name)
+{
+    size_t i;
+    json_t *l;
+    json_array_foreach(levers, i, l) if (strcmp(json_string_value(json_object_get(l, "lever")),
+                                                name) == 0) return l;
+    fail_msg("no lever %s", name);
+    return NULL;
+}
+
+static inline const char *text_of(json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
 }
 
 static inline void assert_contains(const char *text, const char *part)
