@@ -78,6 +78,21 @@ static void read_word(char *buf, size_t cap, const char *path)
     buf[strcspn(buf, "\n")] = '\0';
 }
 
+bool device_irq_number(const char *name, unsigned *irq)
+{
+    unsigned v = 0;
+    *irq = 0;
+    if (!*name || strlen(name) > 9)
+        return false;
+    for (; *name; name++) {
+        if (!isdigit((unsigned char)*name))
+            return false;
+        v = v * 10 + (unsigned)(*name - '0');
+    }
+    *irq = v;
+    return true;
+}
+
 static bool read_irqs(struct device *d, const char *pci, struct err *err)
 {
     char path[PATH_MAX], **names;
@@ -96,14 +111,9 @@ static bool read_irqs(struct device *d, const char *pci, struct err *err)
     }
     d->irqs = calloc((size_t)n + 1, sizeof(*d->irqs));
     bool ok = d->irqs || err_set(err, STATUS_FAILED, "device: out of memory");
-    for (char **p = names; ok && *p; p++) {
-        char *end;
-        unsigned long irq = strtoul(*p, &end, 10);
-        if (!isdigit((unsigned char)**p) || *end || irq > INT_MAX)
-            ok = err_set(err, STATUS_FAILED, "%s: '%s' is not an interrupt", path, *p);
-        else
-            d->irqs[d->irqs_n++] = (unsigned)irq;
-    }
+    for (char **p = names; ok && *p; p++)
+        ok = device_irq_number(*p, &d->irqs[d->irqs_n++]) ||
+             err_set(err, STATUS_FAILED, "%s: '%s' is not an interrupt", path, *p);
     sysroot_list_free(names);
     return ok;
 }

@@ -32,6 +32,9 @@ struct device {
 bool device_find(struct device *d, const char *name, struct err *err);
 void device_free(struct device *d);
 
+/* The name of an entry of msi_irqs: digits only, at most nine. */
+bool device_irq_number(const char *name, unsigned *irq);
+
 const char *device_kind_name(enum device_kind kind);
 
 /* The node of the device: numa_node (of the interface behind it for a soft one), or, when the
