@@ -31,11 +31,14 @@
 #define TEST_DATA "tests/data"
 #endif
 
+/* snprintf into an array that must be large enough. */
+#define FORMAT(buf, ...) assert_true((size_t)snprintf(buf, sizeof(buf), __VA_ARGS__) < sizeof(buf))
+
 /* The recorded tree of that name becomes the sysroot. */
 static inline void use_tree(const char *name)
 {
     char dir[PATH_MAX];
-    snprintf(dir, sizeof(dir), "%s/trees/%s", TEST_DATA, name);
+    FORMAT(dir, "%s/trees/%s", TEST_DATA, name);
     assert_true(sysroot_set(dir));
 }
 
@@ -53,7 +56,7 @@ static inline struct topo *load_tree(const char *name)
 static inline void put_file(const char *dir, const char *path, const char *text)
 {
     char full[PATH_MAX];
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
+    FORMAT(full, "%s/%s", dir, path);
     for (char *p = full + strlen(dir) + 1; (p = strchr(p, '/')); p++) {
         *p = '\0';
         assert_true(mkdir(full, 0755) == 0 || errno == EEXIST);

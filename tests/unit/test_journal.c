@@ -24,14 +24,14 @@ static void hear(void *ctx, const char *text)
 static const char *value_path(int i)
 {
     static char path[PATH_MAX + 16];
-    snprintf(path, sizeof(path), "%s/value%d", dir, i);
+    FORMAT(path, "%s/value%d", dir, i);
     return path;
 }
 
 static void put_value(int i, const char *text)
 {
     char name[16];
-    snprintf(name, sizeof(name), "value%d", i);
+    FORMAT(name, "value%d", i);
     put_file(dir, name, text);
 }
 
@@ -47,8 +47,8 @@ static int setup(void **state)
 {
     (void)state;
     sysroot_set(NULL);
-    snprintf(dir, sizeof(dir), "%s", make_dir());
-    assert_true(snprintf(run, sizeof(run), "%s/run", dir) < (int)sizeof(run));
+    FORMAT(dir, "%s", make_dir());
+    FORMAT(run, "%s/run", dir);
     for (int i = 0; i < VALUES; i++)
         put_value(i, "old\n");
     said[0] = '\0';
@@ -65,7 +65,7 @@ static int teardown(void **state)
 static bool journal_there(void)
 {
     char path[PATH_MAX + 16];
-    snprintf(path, sizeof(path), "%s/journal", run);
+    FORMAT(path, "%s/journal", run);
     return access(path, F_OK) == 0;
 }
 
@@ -206,7 +206,7 @@ static void live_owner_is_named(void **state)
     struct journal *j;
     struct err err;
     char want[64];
-    snprintf(want, sizeof(want), "another placement is in force, of pid %d (", (int)pid);
+    FORMAT(want, "another placement is in force, of pid %d (", (int)pid);
     assert_false(journal_begin(&j, run, hear, NULL, &err));
     assert_contains(err.text, want);
     assert_int_equal(err.status, STATUS_FAILED);
@@ -227,23 +227,21 @@ static void put_journal(const char *lines)
 {
     char *boot, text[4096];
     assert_true(sysroot_read("/proc/sys/kernel/random/boot_id", &boot) > 0);
-    snprintf(boot_id, sizeof(boot_id), "%.*s", (int)strcspn(boot, "\n"), boot);
+    FORMAT(boot_id, "%.*s", (int)strcspn(boot, "\n"), boot);
     free(boot);
-    snprintf(text, sizeof(text),
-             "{\"journal\":1,\"pid\":1,\"start\":1,\"boot\":\"%s\",\"command\":\"x\"}\n%s", boot_id,
-             lines);
+    FORMAT(text, "{\"journal\":1,\"pid\":1,\"start\":1,\"boot\":\"%s\",\"command\":\"x\"}\n%s",
+           boot_id, lines);
     put_file(dir, "run/journal", text);
 }
 
 static char *change_line(int i, const char *after)
 {
     static char line[3 * PATH_MAX];
-    int n =
-        snprintf(line, sizeof(line),
-                 "{\"change\":\"%s\",\"before\":\"old\\n\",\"wrote\":\"new\"}\n", value_path(i));
+    char changed[PATH_MAX + 64] = "";
     if (after)
-        snprintf(line + n, sizeof(line) - (size_t)n, "{\"changed\":\"%s\",\"after\":\"%s\\n\"}\n",
-                 value_path(i), after);
+        FORMAT(changed, "{\"changed\":\"%s\",\"after\":\"%s\\n\"}\n", value_path(i), after);
+    FORMAT(line, "{\"change\":\"%s\",\"before\":\"old\\n\",\"wrote\":\"new\"}\n%s", value_path(i),
+           changed);
     return line;
 }
 
@@ -304,14 +302,14 @@ static void torn_and_broken_lines(void **state)
     struct err err;
     char text[3 * PATH_MAX];
     put_value(0, "new\n");
-    snprintf(text, sizeof(text), "%s{\"change\":\"/proc/sys/ker", change_line(0, "new"));
+    FORMAT(text, "%s{\"change\":\"/proc/sys/ker", change_line(0, "new"));
     put_journal(text);
     assert_true(journal_restore(run, false, hear, NULL, NULL, &err));
     assert_value(0, "old\n");
 
     /* A broken line in the middle: what can be read is put back, and the journal stays. */
     put_value(0, "new\n");
-    snprintf(text, sizeof(text), "rubbish\n%s", change_line(0, "new"));
+    FORMAT(text, "rubbish\n%s", change_line(0, "new"));
     put_journal(text);
     assert_false(journal_restore(run, false, hear, NULL, NULL, &err));
     assert_contains(err.text, "journal:2: not a line of a journal");
@@ -338,9 +336,8 @@ static void earlier_boot_is_ignored(void **state)
     struct err err;
     char text[3 * PATH_MAX];
     put_value(0, "new\n");
-    snprintf(text, sizeof(text),
-             "{\"journal\":1,\"pid\":1,\"start\":1,\"boot\":\"other\",\"command\":\"x\"}\n%s",
-             change_line(0, "new"));
+    FORMAT(text, "{\"journal\":1,\"pid\":1,\"start\":1,\"boot\":\"other\",\"command\":\"x\"}\n%s",
+           change_line(0, "new"));
     put_file(dir, "run/journal", text);
     assert_true(journal_restore(run, false, hear, NULL, NULL, &err));
     assert_contains(said, "of an earlier boot");
