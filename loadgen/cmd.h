@@ -6,6 +6,9 @@
 int cmd_run(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_topo(int argc, char **argv);
+int cmd_place(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

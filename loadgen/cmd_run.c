@@ -35,7 +35,8 @@ static void set_label(json_t *record, const struct profile *p)
 {
     char cpus[64], unbound[64], label[160];
     short_word(p->cpus ? p->cpus : "unpinned", cpus, sizeof(cpus));
-    short_word(p->unbound ? p->unbound : "leave", unbound, sizeof(unbound));
+    bool by_cq = p->cq && strcmp(p->cq, "leave") != 0;
+    short_word(by_cq ? p->cq : p->unbound ? p->unbound : "leave", unbound, sizeof(unbound));
     snprintf(label, sizeof(label), "%s / %s", cpus, unbound);
     json_t *s = json_string(p->label ? p->label : label);
     json_object_set_new(record, "label", s ? s : json_string("(not UTF-8)"));

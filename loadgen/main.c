@@ -13,6 +13,9 @@ static const struct {
     {"run", cmd_run, "load one placement and record what happened"},
     {"prepare", cmd_prepare, "write a file of real data to read"},
     {"report", cmd_report, "print records, one or several side by side"},
+    {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},
+    {"place", cmd_place, "show, apply or undo a placement, or run a command in one"},
+    {"restore", cmd_restore, "put back what a killed run or 'place apply' left"},
     {"version", cmd_version, "what this build has and what it was built without"},
 };
 

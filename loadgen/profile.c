@@ -11,6 +11,9 @@
 #define SECOND UINT64_C(1000000000)
 #define FIELD(f) offsetof(struct profile, f)
 
+static const char *const irqbalance_words[] = {"refuse", "ignore", NULL};
+static const char *const balancing_words[] = {"leave", "off", NULL};
+
 /* The published case is the default: direct reads of 1 MiB, 160 threads x 64, one window of 10 s.
  */
 const struct key profile_keys[] = {
@@ -96,13 +99,63 @@ const struct key profile_keys[] = {
      .offset = FIELD(cpus),
      .def = "unpinned",
      .meta = "WORD",
-     .help = "CPUs of the threads: unpinned, node:N, socket:N, spread, cpus:LIST."},
+     .help =
+         "CPUs of the threads: unpinned, node:N, socket:N, nic, remote, spread, cpus:LIST. nic is "
+         "the node of the device, remote the farthest one from it."},
     {.name = "mem",
      .type = KEY_TEXT,
      .offset = FIELD(mem),
      .def = "default",
      .meta = "WORD",
      .help = "Memory of the buffers, bound strictly: default, local, node:N, interleave."},
+    {.name = "cq",
+     .type = KEY_TEXT,
+     .offset = FIELD(cq),
+     .def = "leave",
+     .meta = "WORD",
+     .help =
+         "Where the device's completions are handled: leave, node:N, nic, remote, balanced, "
+         "cpus:LIST. Moves the interrupts of its queues, one CPU each; for soft-RoCE the masks of "
+         "the unbound work queues. Put back at the end. Needs root."},
+    {.name = "device",
+     .type = KEY_TEXT,
+     .offset = FIELD(device),
+     .meta = "NAME",
+     .help = "The RDMA, network or block device that cq, nic and remote mean."},
+    {.name = "strict",
+     .type = KEY_BOOL,
+     .offset = FIELD(strict),
+     .def = "false",
+     .help = "Stop when one interrupt cannot be moved, instead of going on with the others."},
+    {.name = "min-share-percent",
+     .type = KEY_COUNT,
+     .offset = FIELD(min_share_percent),
+     .def = "95",
+     .min = 1,
+     .max = 100,
+     .meta = "N",
+     .help = "Share of the interrupts that must fire where cq asks for the window to be valid."},
+    {.name = "irqbalance",
+     .type = KEY_TEXT,
+     .offset = FIELD(irqbalance),
+     .def = "refuse",
+     .words = irqbalance_words,
+     .meta = "WORD",
+     .help = "What to do when irqbalance runs, which would move interrupts back: refuse, ignore."},
+    {.name = "rps",
+     .type = KEY_TEXT,
+     .offset = FIELD(rps),
+     .def = "leave",
+     .meta = "WORD",
+     .help = "rps and xps masks of the network device: leave, node:N, nic, remote, cpus:LIST. Put "
+             "back at the end. Needs root."},
+    {.name = "numa-balancing",
+     .type = KEY_TEXT,
+     .offset = FIELD(numa_balancing),
+     .def = "leave",
+     .words = balancing_words,
+     .meta = "WORD",
+     .help = "The kernel's automatic NUMA balancing: leave or off. Put back at the end."},
     {.name = "unbound",
      .type = KEY_TEXT,
      .offset = FIELD(unbound),

@@ -55,7 +55,14 @@ struct profile {
     char *label;
     char *cpus;
     char *mem;
+    char *cq;
+    char *device;
     char *unbound;
+    char *rps;
+    char *numa_balancing;
+    char *irqbalance;
+    bool strict;
+    uint64_t min_share_percent;
     char *slab;
     char *sysroot;
     bool json;

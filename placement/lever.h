@@ -5,10 +5,15 @@
 #ifndef NUMALOAD_LEVER_H
 #define NUMALOAD_LEVER_H
 
+#include "device.h"
 #include "pages.h"
 #include "place.h"
+#include "setting.h"
+#include "usable.h"
+#include "word.h"
 
 #define LEVERS_MAX 16
+#define PLACE_TEXTS_MAX 16
 
 /* What is known about one window, or about the time between two edges. */
 struct lever_window {
@@ -27,11 +32,20 @@ struct lever_seen {
     json_t *detail;
 };
 
+/* One machine-wide value that a lever writes, or only watches. */
+struct lever_value {
+    struct setting s;
+    char *want; /* the text to write; NULL: watch only */
+    int error;  /* -errno of the write; 0: taken, or not tried */
+};
+
 struct lever {
     const struct lever_ops *ops;
-    bool asked;    /* something other than "leave it" was asked for */
-    char *word;    /* what was asked, as said */
-    char *applied; /* what was done, for people; NULL: nothing */
+    bool asked;                 /* something other than "leave it" was asked for */
+    char *word;                 /* what was asked, as said */
+    char *applied;              /* what was done, for people; NULL: nothing */
+    struct lever_value *values; /* read at every edge, put back at the end, by place.c */
+    size_t values_n;
 };
 
 struct lever_ops {
@@ -41,7 +55,7 @@ struct lever_ops {
      * also on failure when there is something to free. */
     bool (*probe)(struct place *p, struct lever **out, struct err *err);
 
-    /* Moves what is machine-wide. NULL: nothing is. */
+    /* Writes the values. NULL: nothing is machine-wide. Each write goes through lever_write. */
     bool (*apply)(struct place *p, struct lever *l, struct err *err);
 
     /* Act on the calling thread or on its mapping. May be NULL. Thread-safe. */
@@ -50,23 +64,25 @@ struct lever_ops {
     bool (*bind_memory)(const struct place *p, const struct lever *l, unsigned thread, void *addr,
                         size_t bytes, struct err *err);
 
-    /* Reads machine-wide values at a window edge. May be NULL. */
-    void (*edge)(struct lever *l, unsigned edge);
+    /* Reads at a window edge what is not among the values. May be NULL. */
+    void (*edge)(const struct place *p, struct lever *l, unsigned edge);
 
     void (*observe)(const struct place *p, const struct lever *l, const struct lever_window *w,
                     struct lever_seen *out);
 
-    /* Puts machine-wide values back; safe to call again. NULL: there are none. */
-    bool (*restore)(struct lever *l, struct err *err);
-
-    /* Frees the lever's own members and the lever. */
-    void (*free)(struct lever *l);
+    /* Frees the lever's own members. May be NULL. */
+    void (*release)(struct lever *l);
 };
 
 struct place {
     const struct topo *topo;
     struct place_ask ask; /* with strings of its own */
-    char *ask_text[3];
+    char *ask_text[PLACE_TEXTS_MAX];
+    struct device device; /* when device_named */
+    bool device_named;
+    hwloc_bitmap_t workqueue_cpus; /* set by the irq lever for a device without interrupts: the
+                                      unbound lever acts in its place */
+    struct journal *journal;       /* NULL until the first write */
     struct lever *levers[LEVERS_MAX];
     size_t levers_n;
 
@@ -75,12 +91,26 @@ struct place {
     struct pages_seen *pages;    /* [ask.threads]; NULL before place_query_pages */
 };
 
-extern const struct lever_ops lever_cpus, lever_mem, lever_unbound;
+extern const struct lever_ops lever_cpus, lever_mem, lever_irq, lever_unbound, lever_rps,
+    lever_balancing;
 
 /* Allocates a lever of `bytes` (its struct begins with struct lever). NULL when memory is out, err
  * set. */
 void *lever_new(const struct lever_ops *ops, size_t bytes, const char *word, bool asked,
                 struct err *err);
+
+/* The CPUs behind node:, socket:, nic, remote or cpus:; `text` is the word as said. */
+bool lever_cpus_of_word(const struct place *p, const char *key, const char *text,
+                        const struct word *w, enum usable_for who, hwloc_bitmap_t out,
+                        struct err *err);
+
+/* Adds a value to l, read now; `want` (taken over) may be NULL to watch only. Returns 0 or -errno.
+ */
+int lever_add_value(struct lever *l, const char *path, char *want);
+
+/* Writes one value under the journal, which is begun when it is needed first. False only when there
+ * can be no journal; what the kernel answers is in v->error. */
+bool lever_write(struct place *p, struct lever_value *v, struct err *err);
 
 /* "node0 51 %, node1 49 %" from counts by index into topo->nodes; `other` (may be 0) is shown under
  * `other_name`. Caller frees; NULL when all are 0. */

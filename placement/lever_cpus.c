@@ -3,8 +3,6 @@
 #include "lever.h"
 
 #include "text.h"
-#include "usable.h"
-#include "word.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,8 +11,9 @@
 
 #define KEY "cpus"
 #define WORDS                                                                                      \
-    (WORD_BIT(WORD_UNPINNED) | WORD_BIT(WORD_NODE) | WORD_BIT(WORD_SOCKET) | WORD_BIT(WORD_NIC) |  \
-     WORD_BIT(WORD_REMOTE) | WORD_BIT(WORD_SPREAD) | WORD_BIT(WORD_CPUS))
+    (ACCEPT_WORD(WORD_UNPINNED) | ACCEPT_WORD(WORD_NODE) | ACCEPT_WORD(WORD_SOCKET) |              \
+     ACCEPT_WORD(WORD_NIC) | ACCEPT_WORD(WORD_REMOTE) | ACCEPT_WORD(WORD_SPREAD) |                 \
+     ACCEPT_WORD(WORD_CPUS))
 
 struct cpus {
     struct lever base;
@@ -66,20 +65,15 @@ static bool plan_spread(struct place *p, struct cpus *l, struct err *err)
 
 static bool plan_one_set(struct place *p, struct cpus *l, const struct word *w, struct err *err)
 {
-    const struct topo *t = p->topo;
-    char key[64];
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     if (!set)
         return no_memory(err);
-    snprintf(key, sizeof(key), KEY " = %.50s", p->ask.cpus);
-    bool ok = w->kind == WORD_NODE     ? usable_node(t, key, w->id, USABLE_FOR_THREADS, set, err)
-              : w->kind == WORD_SOCKET ? usable_socket(t, key, w->id, USABLE_FOR_THREADS, set, err)
-                                       : usable_list(t, key, w->cpus, USABLE_FOR_THREADS,
-                                                     p->ask.allow_partial, set, err);
-    if (ok && w->kind != WORD_SOCKET)
-        hwloc_bitmap_andnot(
-            l->left_out,
-            w->kind == WORD_NODE ? t->nodes[topo_node_index(t, w->id)].listed : w->cpus, set);
+    bool ok = lever_cpus_of_word(p, KEY, p->ask.cpus, w, USABLE_FOR_THREADS, set, err);
+    if (ok && w->kind == WORD_CPUS)
+        hwloc_bitmap_andnot(l->left_out, w->cpus, set);
+    if (ok && w->kind == WORD_NODE)
+        hwloc_bitmap_andnot(l->left_out, p->topo->nodes[topo_node_index(p->topo, w->id)].listed,
+                            set);
     for (unsigned i = 0; ok && i < p->ask.threads; i++)
         ok = give(p, l, i, set, i) || no_memory(err);
     hwloc_bitmap_free(set);
@@ -125,13 +119,6 @@ static bool probe(struct place *p, struct lever **out, struct err *err)
     if (!ok)
         goto out;
     *out = &l->base;
-    if (w.kind == WORD_NIC || w.kind == WORD_REMOTE) {
-        ok = err_set(err, STATUS_USAGE,
-                     KEY " = %s: the node of the network device is not looked up yet; name it "
-                         "with node:N",
-                     p->ask.cpus);
-        goto out;
-    }
     if (w.kind == WORD_UNPINNED)
         goto out;
     l->isolated = hwloc_bitmap_alloc();
@@ -270,7 +257,6 @@ static void release(struct lever *l)
     struct cpus *cpus = (struct cpus *)l;
     hwloc_bitmap_free(cpus->isolated);
     hwloc_bitmap_free(cpus->left_out);
-    free(l);
 }
 
 const struct lever_ops lever_cpus = {
@@ -278,5 +264,5 @@ const struct lever_ops lever_cpus = {
     .probe = probe,
     .bind_thread = bind_thread,
     .observe = observe,
-    .free = release,
+    .release = release,
 };

@@ -8,7 +8,6 @@
 
 #include "sysroot.h"
 #include "text.h"
-#include "word.h"
 
 #include <errno.h>
 #include <numaif.h>
@@ -17,8 +16,8 @@
 
 #define KEY "mem"
 #define WORDS                                                                                      \
-    (WORD_BIT(WORD_DEFAULT) | WORD_BIT(WORD_LOCAL) | WORD_BIT(WORD_NODE) |                         \
-     WORD_BIT(WORD_INTERLEAVE))
+    (ACCEPT_WORD(WORD_DEFAULT) | ACCEPT_WORD(WORD_LOCAL) | ACCEPT_WORD(WORD_NODE) |                \
+     ACCEPT_WORD(WORD_INTERLEAVE))
 
 #define REACHED_SHARE 0.99
 
@@ -387,16 +386,10 @@ static void observe(const struct place *p, const struct lever *l, const struct l
     free(t.bytes_by_node);
 }
 
-static void release(struct lever *l)
-{
-    free(l);
-}
-
 const struct lever_ops lever_mem = {
     .name = KEY,
     .probe = probe,
     .bind_thread = bind_thread,
     .bind_memory = bind_memory,
     .observe = observe,
-    .free = release,
 };

@@ -1,53 +1,29 @@
-/* Where the kernel's unbound workers may run: the mask of all unbound work queues (Documentation/
- * core-api/workqueue.rst). For soft-RoCE it decides where completions are handled, since rxe_wq,
- * rpciod, xprtiod and nfsiod have no mask of their own. */
+/* Where the kernel's unbound workers may run: the mask of all unbound work queues and those of the
+ * single queues that have one (Documentation/core-api/workqueue.rst). For soft-RoCE it decides
+ * where completions are handled, since rxe_wq, rpciod, xprtiod and nfsiod follow the mask of all.
+ */
 #define _GNU_SOURCE
-#include "lever.h"
+#include "masks.h"
 
-#include "setting.h"
 #include "sysroot.h"
 #include "text.h"
-#include "usable.h"
-#include "word.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define KEY "unbound"
 #define WORDS                                                                                      \
-    (WORD_BIT(WORD_LEAVE) | WORD_BIT(WORD_ALL) | WORD_BIT(WORD_NODE) | WORD_BIT(WORD_CPUS))
-#define MASK_FILE "/sys/devices/virtual/workqueue/cpumask"
+    (ACCEPT_WORD(WORD_LEAVE) | ACCEPT_WORD(WORD_ALL) | ACCEPT_WORD(WORD_NODE) |                    \
+     ACCEPT_WORD(WORD_CPUS))
+#define WORKQUEUE_DIR "/sys/devices/virtual/workqueue"
+#define MASK_FILE WORKQUEUE_DIR "/cpumask"
 
 struct unbound {
-    struct lever base;
-    struct setting mask;
-    int error;           /* why the file could not be read; 0: mask is open */
-    hwloc_bitmap_t want; /* NULL when nothing was asked for */
+    struct masks masks;
+    int error;      /* why MASK_FILE could not be read; 0: it is values[0] */
+    json_t *scopes; /* affinity_scope by queue */
 };
-
-static bool no_memory(struct err *err)
-{
-    return err_set(err, STATUS_FAILED, KEY ": out of memory");
-}
-
-/* A mask as a list, for people; the text itself when it is not a mask. Caller frees. */
-static char *as_list(const char *mask)
-{
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    char *text = set && set_parse_mask(set, mask, NULL) ? set_format(set) : text_chomp(mask);
-    hwloc_bitmap_free(set);
-    return text;
-}
-
-static bool mask_is(const char *mask, hwloc_const_bitmap_t want)
-{
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    bool same = set && set_parse_mask(set, mask, NULL) && hwloc_bitmap_isequal(set, want);
-    hwloc_bitmap_free(set);
-    return same;
-}
 
 /* All CPUs that the kernel may ever have: what the mask holds after a boot without isolation. */
 static bool all_cpus(const struct topo *t, hwloc_bitmap_t out, struct err *err)
@@ -61,151 +37,131 @@ static bool all_cpus(const struct topo *t, hwloc_bitmap_t out, struct err *err)
     return ok;
 }
 
-static bool plan_mask(const struct place *p, const struct word *w, struct unbound *l,
+static bool plan_mask(const struct place *p, const struct word *w, hwloc_bitmap_t want,
                       struct err *err)
 {
     char key[64];
     snprintf(key, sizeof(key), KEY " = %.50s", p->ask.unbound);
-    if (l->error)
-        return err_set(err, STATUS_FAILED, "%s: %s: %s", key, MASK_FILE, strerror(l->error));
-    l->want = hwloc_bitmap_alloc();
-    if (!l->want)
-        return no_memory(err);
-    bool ok = w->kind == WORD_ALL ? all_cpus(p->topo, l->want, err)
-              : w->kind == WORD_NODE
-                  ? usable_node(p->topo, key, w->id, USABLE_FOR_KERNEL, l->want, err)
-                  : usable_list(p->topo, key, w->cpus, USABLE_FOR_KERNEL, p->ask.allow_partial,
-                                l->want, err);
-    if (!ok || !sysroot_live() || mask_is(l->mask.before, l->want) || access(MASK_FILE, W_OK) == 0)
-        return ok;
-    if (errno == EROFS)
-        return err_set(err, STATUS_FAILED, "%s: /sys is mounted read-only here", key);
-    return err_set(err, STATUS_FAILED, "%s: needs root, to write %s", key, MASK_FILE);
+    if (p->workqueue_cpus)
+        return hwloc_bitmap_copy(want, p->workqueue_cpus) == 0;
+    if (w->kind == WORD_ALL)
+        return all_cpus(p->topo, want, err);
+    if (w->kind == WORD_NODE)
+        return usable_node(p->topo, key, w->id, USABLE_FOR_KERNEL, want, err);
+    return usable_list(p->topo, key, w->cpus, USABLE_FOR_KERNEL, p->ask.allow_partial, want, err);
+}
+
+/* Adds the masks of single queues, and remembers their affinity scopes. */
+static void add_queues(struct unbound *l)
+{
+    char **names, path[PATH_MAX], scope[64];
+    l->scopes = json_object();
+    if (sysroot_list(WORKQUEUE_DIR, &names) < 0)
+        return;
+    for (char **p = names; *p; p++) {
+        snprintf(path, sizeof(path), WORKQUEUE_DIR "/%.255s/cpumask", *p);
+        if (masks_add(&l->masks, path))
+            continue;
+        snprintf(path, sizeof(path), WORKQUEUE_DIR "/%.255s/affinity_scope", *p);
+        if (sysroot_read_into(path, scope, sizeof(scope)) < 0)
+            continue;
+        scope[strcspn(scope, "\n")] = '\0';
+        json_object_set_new(l->scopes, *p, json_string(scope));
+    }
+    sysroot_list_free(names);
+}
+
+static bool plan_lever(struct place *p, const struct word *w, struct unbound *l, struct err *err)
+{
+    struct masks *m = &l->masks;
+    if (m->base.asked) {
+        m->want = hwloc_bitmap_alloc();
+        if (!m->want)
+            return err_set(err, STATUS_FAILED, KEY ": out of memory");
+        if (!plan_mask(p, w, m->want, err))
+            return false;
+    }
+    l->error = -masks_add(m, MASK_FILE);
+    if (l->error && m->base.asked)
+        return err_set(err, STATUS_FAILED, KEY " = %s: %s: %s", m->base.word, MASK_FILE,
+                       strerror(l->error));
+    add_queues(l);
+    return !sysroot_live() || masks_writable(m, err);
 }
 
 static bool probe(struct place *p, struct lever **out, struct err *err)
 {
     struct word w;
     bool ok = word_parse(&w, KEY, p->ask.unbound, WORDS, err);
+    if (ok && p->workqueue_cpus && w.kind != WORD_LEAVE)
+        ok =
+            err_set(err, STATUS_USAGE,
+                    KEY " = %s: cq = %s sets this mask already, as %s has no interrupts; leave one "
+                        "of them out",
+                    p->ask.unbound, p->ask.cq, p->device.name);
     if (ok) {
-        struct unbound *l =
-            lever_new(&lever_unbound, sizeof(*l), p->ask.unbound, w.kind != WORD_LEAVE, err);
+        bool asked = w.kind != WORD_LEAVE || p->workqueue_cpus;
+        const char *word = p->workqueue_cpus ? p->ask.cq : p->ask.unbound;
+        struct unbound *l = lever_new(&lever_unbound, sizeof(*l), word, asked, err);
         ok = l != NULL;
         if (ok) {
-            *out = &l->base;
-            l->error = -setting_open(&l->mask, MASK_FILE);
-            ok = !l->base.asked || plan_mask(p, &w, l, err);
+            *out = &l->masks.base;
+            ok = plan_lever(p, &w, l, err);
         }
     }
     word_free(&w);
     return ok;
 }
 
-static bool apply(struct place *p, struct lever *lever, struct err *err)
+static bool apply(struct place *p, struct lever *l, struct err *err)
 {
-    (void)p;
-    struct unbound *l = (struct unbound *)lever;
-    if (mask_is(l->mask.before, l->want)) {
-        char *list = set_format(l->want);
-        lever->applied = text_printf("already %s", list);
-        free(list);
-        return true;
-    }
-    char *text = set_format_mask(l->want);
-    int error = text ? setting_write(&l->mask, text) : -ENOMEM;
-    free(text);
-    if (error)
-        return err_set(err, STATUS_FAILED, KEY " = %s: %s: %s", lever->word, MASK_FILE,
-                       strerror(-error));
-    lever->applied = as_list(l->mask.after);
-    return true;
+    return masks_apply(p, (struct masks *)l, 1, err);
 }
 
-static void edge(struct lever *l, unsigned k)
+/* The masks of single queues, by name, and what the kernel refused. */
+static json_t *queues_json(const struct lever *l, unsigned edge)
 {
-    setting_edge(&((struct unbound *)l)->mask, k);
-}
-
-static void judge(const struct unbound *l, const struct lever_window *w, struct lever_seen *out)
-{
-    if (!l->base.asked || !l->base.applied) {
-        out->reason = text_printf(l->base.asked ? "not applied" : "not asked for");
-        return;
+    json_t *queues = json_object();
+    const size_t skip = strlen(WORKQUEUE_DIR) + 1;
+    for (size_t i = 1; i < l->values_n; i++) {
+        const struct lever_value *v = &l->values[i];
+        char *name = strndup(v->s.path + skip, strcspn(v->s.path + skip, "/"));
+        json_t *value =
+            v->error ? json_string(strerror(-v->error)) : mask_as_json(setting_at(&v->s, edge));
+        if (name)
+            json_object_set_new(queues, name, value);
+        free(name);
     }
-    for (unsigned k = w->from; k <= w->to; k++) {
-        const char *text = setting_at(&l->mask, k);
-        if (!text) {
-            out->reason = text_printf("%s could not be read at edge %u", MASK_FILE, k);
-            return;
-        }
-        if (mask_is(text, l->want))
-            continue;
-        char *now = as_list(text), *want = set_format(l->want);
-        out->reached = REACHED_NO;
-        if (l->mask.after && strcmp(l->mask.after, text) == 0)
-            out->reason = text_printf("the kernel made %s of %s", now, want);
-        else
-            out->reason = text_printf("somebody else changed the mask from %s to %s (seen at edge "
-                                      "%u)",
-                                      want, now, k);
-        free(now);
-        free(want);
-        return;
-    }
-    out->reached = REACHED_YES;
-}
-
-static json_t *list_or_null(const char *mask)
-{
-    char *list = mask ? as_list(mask) : NULL;
-    json_t *value = list ? json_string(list) : json_null();
-    free(list);
-    return value;
+    return queues;
 }
 
 static void observe(const struct place *p, const struct lever *lever, const struct lever_window *w,
                     struct lever_seen *out)
 {
-    (void)p;
     const struct unbound *l = (const struct unbound *)lever;
     if (l->error) {
         out->reason = text_printf("%s: %s", MASK_FILE, strerror(l->error));
         return;
     }
-    judge(l, w, out);
-    const char *from = setting_at(&l->mask, w->from), *to = setting_at(&l->mask, w->to);
-    if (from && to && strcmp(from, to) != 0) {
-        char *a = as_list(from), *b = as_list(to);
-        out->observed = text_printf("%s, then %s", a, b);
-        free(a);
-        free(b);
-    } else if (to) {
-        out->observed = as_list(to);
-    }
-    out->detail = json_pack("{s:s, s:o, s:o, s:o}", "file", MASK_FILE, "cpus_before",
-                            list_or_null(l->mask.before), "cpus_at_from", list_or_null(from),
-                            "cpus_at_to", list_or_null(to));
+    masks_observe(&l->masks, w, out);
+    const struct setting *s = &lever->values[0].s;
+    out->detail = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:O, s:b}", "file", MASK_FILE, "cpus_before",
+        mask_as_json(s->before), "cpus_at_from", mask_as_json(setting_at(s, w->from)), "cpus_at_to",
+        mask_as_json(setting_at(s, w->to)), "queues_at_to", queues_json(lever, w->to),
+        "affinity_scopes", l->scopes, "asked_by_cq", p->workqueue_cpus != NULL);
 }
 
-static bool restore(struct lever *l, struct err *err)
+static void release(struct lever *l)
 {
-    return setting_restore(&((struct unbound *)l)->mask, err);
-}
-
-static void release(struct lever *lever)
-{
-    struct unbound *l = (struct unbound *)lever;
-    setting_close(&l->mask);
-    hwloc_bitmap_free(l->want);
-    free(l);
+    json_decref(((struct unbound *)l)->scopes);
+    masks_release(l);
 }
 
 const struct lever_ops lever_unbound = {
     .name = KEY,
     .probe = probe,
     .apply = apply,
-    .edge = edge,
     .observe = observe,
-    .restore = restore,
-    .free = release,
+    .release = release,
 };

@@ -6,42 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lever_ops *const levers[] = {&lever_cpus, &lever_mem, &lever_unbound};
+static const struct lever_ops *const levers[] = {&lever_cpus,    &lever_mem, &lever_irq,
+                                                 &lever_unbound, &lever_rps, &lever_balancing};
 
 #define LEVERS_N (sizeof(levers) / sizeof(*levers))
 _Static_assert(LEVERS_N <= LEVERS_MAX, "raise LEVERS_MAX");
 
-void *lever_new(const struct lever_ops *ops, size_t bytes, const char *word, bool asked,
-                struct err *err)
-{
-    struct lever *l = calloc(1, bytes);
-    char *copy = strdup(word);
-    if (!l || !copy) {
-        free(l);
-        free(copy);
-        err_set(err, STATUS_FAILED, "%s: out of memory", ops->name);
-        return NULL;
-    }
-    l->ops = ops;
-    l->asked = asked;
-    l->word = copy;
-    return l;
-}
-
 /* Strings of our own, so that the caller's may go away. */
 static bool copy_ask(struct place *p, const struct place_ask *ask)
 {
-    const char *const from[] = {ask->cpus ? ask->cpus : "unpinned", ask->mem ? ask->mem : "default",
-                                ask->unbound ? ask->unbound : "leave"};
-    for (unsigned i = 0; i < sizeof(from) / sizeof(*from); i++) {
-        p->ask_text[i] = strdup(from[i]);
-        if (!p->ask_text[i])
-            return false;
-    }
     p->ask = *ask;
-    p->ask.cpus = p->ask_text[0];
-    p->ask.mem = p->ask_text[1];
-    p->ask.unbound = p->ask_text[2];
+    const struct {
+        const char **text, *unset;
+    } texts[] = {
+        {&p->ask.cpus, "unpinned"},     {&p->ask.mem, "default"}, {&p->ask.cq, "leave"},
+        {&p->ask.unbound, "leave"},     {&p->ask.rps, "leave"},   {&p->ask.numa_balancing, "leave"},
+        {&p->ask.irqbalance, "refuse"}, {&p->ask.device, NULL},   {&p->ask.journal_dir, NULL},
+    };
+    _Static_assert(sizeof(texts) / sizeof(*texts) <= PLACE_TEXTS_MAX, "raise PLACE_TEXTS_MAX");
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        const char *text = *texts[i].text ? *texts[i].text : texts[i].unset;
+        p->ask_text[i] = text ? strdup(text) : NULL;
+        if (text && !p->ask_text[i])
+            return false;
+        *texts[i].text = p->ask_text[i];
+    }
     return true;
 }
 
@@ -57,6 +46,13 @@ bool place_plan(struct place **out, const struct topo *topo, const struct place_
         return err_set(err, STATUS_FAILED, "placement: out of memory");
     }
     p->topo = topo;
+    if (p->ask.device && *p->ask.device) {
+        p->device_named = device_find(&p->device, p->ask.device, err);
+        if (!p->device_named) {
+            place_free(p);
+            return false;
+        }
+    }
     for (size_t i = 0; i < LEVERS_N; i++) {
         struct lever *l = NULL;
         bool ok = levers[i]->probe(p, &l, err);
@@ -86,19 +82,32 @@ static void free_pages(struct place *p)
     p->pages = NULL;
 }
 
+static void free_lever(struct lever *l)
+{
+    if (l->ops->release)
+        l->ops->release(l);
+    for (size_t i = 0; i < l->values_n; i++) {
+        setting_close(&l->values[i].s);
+        free(l->values[i].want);
+    }
+    free(l->values);
+    free(l->word);
+    free(l->applied);
+    free(l);
+}
+
 void place_free(struct place *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->levers_n; i++) {
-        struct lever *l = p->levers[i];
-        free(l->word);
-        free(l->applied);
-        l->ops->free(l);
-    }
+    place_restore(p, NULL);
+    for (size_t i = 0; i < p->levers_n; i++)
+        free_lever(p->levers[i]);
     free_sets(p->thread_cpus, p->ask.threads);
     free_sets(p->thread_mem, p->ask.threads);
     free_pages(p);
+    device_free(&p->device);
+    hwloc_bitmap_free(p->workqueue_cpus);
     for (unsigned i = 0; i < sizeof(p->ask_text) / sizeof(*p->ask_text); i++)
         free(p->ask_text[i]);
     free(p);
@@ -178,9 +187,23 @@ int place_thread_mem_node(const struct place *p, unsigned thread)
 
 void place_edge(struct place *p, unsigned edge)
 {
-    for (size_t i = 0; i < p->levers_n; i++)
-        if (p->levers[i]->ops->edge)
-            p->levers[i]->ops->edge(p->levers[i], edge);
+    for (size_t i = 0; i < p->levers_n; i++) {
+        struct lever *l = p->levers[i];
+        for (size_t v = 0; v < l->values_n; v++)
+            setting_edge(&l->values[v].s, edge);
+        if (l->ops->edge)
+            l->ops->edge(p, l, edge);
+    }
+}
+
+void place_each_write(const struct place *p, place_write_cb *cb, void *ctx)
+{
+    for (size_t i = 0; i < p->levers_n; i++) {
+        const struct lever *l = p->levers[i];
+        for (size_t v = 0; v < l->values_n; v++)
+            if (l->values[v].want)
+                cb(ctx, l->values[v].s.path, l->values[v].s.before, l->values[v].want);
+    }
 }
 
 void place_query_pages(struct place *p, const struct place_buffer *buffers, size_t n)
@@ -231,47 +254,50 @@ bool place_observe(struct place *p, const struct place_thread_seen *seen, size_t
     return all;
 }
 
+/* The first refusal stays in front, the others follow it. */
+static void add_refusal(struct err *err, bool first, const struct err *one)
+{
+    if (!err)
+        return;
+    if (first) {
+        *err = *one;
+        return;
+    }
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof(err->text) - n, "; %s", one->text);
+}
+
 bool place_restore(struct place *p, struct err *err)
 {
     bool all = true;
+    enum journal_end end = JOURNAL_DONE;
+    struct err one;
     for (size_t i = p->levers_n; i-- > 0;) {
         struct lever *l = p->levers[i];
-        struct err one;
-        if (!l->ops->restore || l->ops->restore(l, &one))
-            continue;
-        if (all && err)
-            *err = one;
-        else if (!all)
-            err_prefix(err, "%s", one.text);
+        for (size_t v = l->values_n; v-- > 0;) {
+            struct setting *s = &l->values[v].s;
+            if (setting_restore(s, &one))
+                continue;
+            add_refusal(err, all, &one);
+            all = false;
+            if (s->after)
+                end = JOURNAL_LEFT;
+        }
+    }
+    if (!journal_end(p->journal, end, &one)) {
+        add_refusal(err, all, &one);
         all = false;
     }
+    p->journal = NULL;
     return all;
 }
 
-char *lever_shares(const struct topo *t, const uint64_t *by_node, uint64_t other,
-                   const char *other_name)
+bool place_keep(struct place *p, struct err *err)
 {
-    uint64_t total = other;
-    for (unsigned i = 0; i < t->nodes_n; i++)
-        total += by_node[i];
-    char *text = NULL;
-    for (unsigned i = 0; i < t->nodes_n; i++)
-        if (by_node[i])
-            text_append(&text, "%snode%d %.3g %%", text ? ", " : "", t->nodes[i].id,
-                        100.0 * (double)by_node[i] / (double)total);
-    if (other)
-        text_append(&text, "%s%s %.3g %%", text ? ", " : "", other_name,
-                    100.0 * (double)other / (double)total);
-    return text;
-}
-
-json_t *lever_counts(const struct topo *t, const uint64_t *by_node)
-{
-    json_t *counts = json_object();
-    for (unsigned i = 0; i < t->nodes_n; i++) {
-        char id[16];
-        snprintf(id, sizeof(id), "%d", t->nodes[i].id);
-        json_object_set_new(counts, id, json_integer((json_int_t)by_node[i]));
-    }
-    return counts;
+    bool ok = journal_end(p->journal, JOURNAL_KEEP, err);
+    p->journal = NULL;
+    for (size_t i = 0; ok && i < p->levers_n; i++)
+        for (size_t v = 0; v < p->levers[i]->values_n; v++)
+            setting_forget(&p->levers[i]->values[v].s);
+    return ok;
 }

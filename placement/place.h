@@ -12,6 +12,7 @@
 #define NUMALOAD_PLACE_H
 
 #include "err.h"
+#include "journal.h"
 #include "topology.h"
 
 #include <jansson.h>
@@ -19,12 +20,24 @@
 #include <stdint.h>
 
 struct place_ask {
-    const char *cpus;    /* unpinned | node:N | cpus:LIST ... (design: words of a placement) */
+    const char *cpus;    /* unpinned | node:N | socket:N | nic | remote | spread | cpus:LIST */
     const char *mem;     /* default | local | node:N | interleave */
     const char *unbound; /* leave | all | node:N | cpus:LIST: mask of all unbound work queues */
-    unsigned threads;    /* workers that will call place_bind_thread, >= 1 */
+    const char *cq;      /* leave | node:N | nic | remote | balanced | cpus:LIST: interrupts of the
+                            device's completion vectors; for a soft device the work queues */
+    const char *rps;     /* leave | node:N | nic | remote | cpus:LIST: rps and xps masks of the
+                            network device */
+    const char *numa_balancing; /* leave | off */
+    const char *irqbalance; /* refuse | ignore: what to do when one runs and cq moves interrupts */
+    const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: none */
+    double min_share;   /* of interrupts where asked for cq to be reached; 0: 0.95 */
+    bool strict;        /* an interrupt that cannot be moved is a failure, not a remark */
+    unsigned threads;   /* workers that will call place_bind_thread, >= 1 */
     uint64_t bytes_per_thread; /* of buffers; checked against the memory of the nodes */
     bool allow_partial;        /* trim sets to what is usable instead of refusing */
+    const char *journal_dir;   /* NULL: JOURNAL_DIR */
+    journal_say *say;          /* takes messages on the way; NULL: standard error */
+    void *say_ctx;
 };
 
 /* What one worker did in a window, for place_observe. */
@@ -49,8 +62,17 @@ bool place_plan(struct place **out, const struct topo *topo, const struct place_
                 struct err *err);
 void place_free(struct place *p);
 
-/* Moves the machine-wide levers. On failure those already moved are put back. */
+/* Moves the machine-wide levers. On failure those already moved are put back. With the first value
+ * that is written a journal is begun and a guardian forked (journal.h): call it before threads are
+ * started and buffers are allocated. */
 bool place_apply(struct place *p, struct err *err);
+
+/* What place_apply would write, one call a value; nothing is written. */
+typedef void place_write_cb(void *ctx, const char *path, const char *now, const char *want);
+void place_each_write(const struct place *p, place_write_cb *cb, void *ctx);
+
+/* Leaves the machine-wide values as applied, for journal_restore to put back later. */
+bool place_keep(struct place *p, struct err *err);
 
 /* Binds the calling thread, worker number `thread` (0-based), strictly: CPUs by
  * sched_setaffinity(2), memory policy by set_mempolicy(2). Thread-safe. */
@@ -81,8 +103,9 @@ void place_query_pages(struct place *p, const struct place_buffer *buffers, size
 bool place_observe(struct place *p, const struct place_thread_seen *seen, size_t n, unsigned from,
                    unsigned to, json_t *levers);
 
-/* Puts every machine-wide value back. Safe to call twice and after a failed apply. Returns false
- * and says what is left when a value could not be put back. */
+/* Puts every machine-wide value back. Safe to call twice and after a failed apply; place_free calls
+ * it. Returns false and says what is left when a value could not be put back, or was changed by
+ * somebody else and kept. */
 bool place_restore(struct place *p, struct err *err);
 
 #endif

@@ -7,10 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Like sysroot_read, but the text takes no more room than it needs: many are kept. */
+static ssize_t read_value(const char *path, char **text)
+{
+    ssize_t n = sysroot_read(path, text);
+    char *fit = n >= 0 ? realloc(*text, (size_t)n + 1) : NULL;
+    if (fit)
+        *text = fit;
+    return n;
+}
+
 int setting_open(struct setting *s, const char *path)
 {
     *s = (struct setting){0};
-    ssize_t n = sysroot_read(path, &s->before);
+    ssize_t n = read_value(path, &s->before);
     if (n < 0)
         return (int)n;
     s->path = strdup(path);
@@ -21,7 +31,7 @@ int setting_open(struct setting *s, const char *path)
     return 0;
 }
 
-static void forget_change(struct setting *s)
+void setting_forget(struct setting *s)
 {
     free(s->wrote);
     free(s->after);
@@ -33,20 +43,24 @@ void setting_close(struct setting *s)
     for (unsigned k = 0; k < s->edges_n; k++)
         free(s->edges[k]);
     free(s->edges);
-    forget_change(s);
+    setting_forget(s);
     free(s->before);
     free(s->path);
     *s = (struct setting){0};
 }
 
-int setting_write(struct setting *s, const char *text)
+int setting_write(struct setting *s, const char *text, struct journal *j)
 {
     char *copy = strdup(text), *after = NULL;
     if (!copy)
         return -ENOMEM;
+    if (j && !journal_before(j, s->path, s->before, text)) {
+        free(copy);
+        return -EIO;
+    }
     int result = sysroot_write(s->path, text);
     if (result == 0) {
-        ssize_t n = sysroot_read(s->path, &after);
+        ssize_t n = read_value(s->path, &after);
         if (n < 0) {
             sysroot_write(s->path, s->before);
             result = (int)n;
@@ -54,12 +68,21 @@ int setting_write(struct setting *s, const char *text)
     }
     if (result) {
         free(copy);
+        if (j)
+            journal_after(j, s->path, s->before);
         return result;
     }
-    forget_change(s);
+    setting_forget(s);
     s->wrote = copy;
     s->after = after;
+    if (j)
+        journal_after(j, s->path, after);
     return 0;
+}
+
+int setting_try(const struct setting *s)
+{
+    return sysroot_write(s->path, s->before);
 }
 
 void setting_edge(struct setting *s, unsigned edge)
@@ -77,7 +100,7 @@ void setting_edge(struct setting *s, unsigned edge)
     }
     free(s->edges[edge]);
     s->edges[edge] = NULL;
-    sysroot_read(s->path, &s->edges[edge]);
+    read_value(s->path, &s->edges[edge]);
 }
 
 const char *setting_at(const struct setting *s, unsigned edge)
@@ -85,48 +108,63 @@ const char *setting_at(const struct setting *s, unsigned edge)
     return edge < s->edges_n ? s->edges[edge] : NULL;
 }
 
-static bool keep_theirs(struct setting *s, const char *now, struct err *err)
+static enum put_back theirs(const char *path, const char *before, const char *after,
+                            const char *now, struct err *err)
 {
-    char *theirs = text_chomp(now), *ours = text_chomp(s->after), *old = text_chomp(s->before);
+    char *they = text_chomp(now), *we = text_chomp(after), *old = text_chomp(before);
     err_set(
         err, STATUS_FAILED,
         "%s: somebody else changed it to '%s' after '%s' was set here; theirs is kept, the value "
         "before was '%s'",
-        s->path, theirs, ours, old);
-    free(theirs);
-    free(ours);
+        path, they, we, old);
+    free(they);
+    free(we);
     free(old);
-    forget_change(s);
-    return false;
+    return PUT_BACK_THEIRS;
+}
+
+static enum put_back failed(const char *path, const char *before, int error, struct err *err)
+{
+    char *old = text_chomp(before);
+    err_set(err, STATUS_FAILED, "%s: cannot be put back to '%s': %s", path, old,
+            error ? strerror(-error) : "it reads back differently");
+    free(old);
+    return PUT_BACK_FAILED;
+}
+
+enum put_back setting_put_back(const char *path, const char *before, const char *after, bool force,
+                               struct err *err)
+{
+    char *now;
+    ssize_t n = read_value(path, &now);
+    if (n == -ENOENT)
+        return PUT_BACK_GONE;
+    if (n < 0)
+        return failed(path, before, (int)n, err);
+    enum put_back result = PUT_BACK_AS_WAS;
+    if (strcmp(now, before) == 0)
+        goto out;
+    if (after && strcmp(now, after) != 0 && !force) {
+        result = theirs(path, before, after, now, err);
+        goto out;
+    }
+    int error = sysroot_write(path, before);
+    free(now);
+    now = NULL;
+    if (error == 0 && (n = read_value(path, &now)) < 0)
+        error = (int)n;
+    result = !error && strcmp(now, before) == 0 ? PUT_BACK_DONE : failed(path, before, error, err);
+out:
+    free(now);
+    return result;
 }
 
 bool setting_restore(struct setting *s, struct err *err)
 {
     if (!s->after)
         return true;
-    char *now;
-    ssize_t n = sysroot_read(s->path, &now);
-    if (n < 0)
-        return err_set(err, STATUS_FAILED, "%s: cannot be put back to '%s': %s", s->path, s->before,
-                       strerror((int)-n));
-    bool ok = true;
-    if (strcmp(now, s->before) == 0) {
-        forget_change(s);
-    } else if (strcmp(now, s->after) != 0) {
-        ok = keep_theirs(s, now, err);
-    } else {
-        int result = sysroot_write(s->path, s->before);
-        free(now);
-        now = NULL;
-        if (result == 0)
-            n = sysroot_read(s->path, &now);
-        ok = result == 0 && n >= 0 && strcmp(now, s->before) == 0;
-        if (ok)
-            forget_change(s);
-        else
-            err_set(err, STATUS_FAILED, "%s: cannot be put back to '%s': %s", s->path, s->before,
-                    result ? strerror(-result) : "it reads back differently");
-    }
-    free(now);
-    return ok;
+    enum put_back result = setting_put_back(s->path, s->before, s->after, false, err);
+    if (result != PUT_BACK_FAILED)
+        setting_forget(s);
+    return result != PUT_BACK_FAILED && result != PUT_BACK_THEIRS;
 }

@@ -23,7 +23,7 @@ static bool unknown(const char *key, const char *text, unsigned accepted, struct
 {
     char *list = NULL;
     for (unsigned k = 0; k < WORD_KINDS; k++)
-        if (accepted & WORD_BIT(k))
+        if (accepted & ACCEPT_WORD(k))
             text_append(&list, "%s%s%s", list ? " | " : "", forms[k].text, forms[k].argument);
     err_set(err, STATUS_USAGE, "%s = '%s' is none of %s", key, text, list ? list : "");
     free(list);
@@ -70,7 +70,7 @@ bool word_parse(struct word *w, const char *key, const char *text, unsigned acce
 {
     *w = (struct word){.id = -1};
     for (unsigned k = 0; k < WORD_KINDS; k++) {
-        if (!(accepted & WORD_BIT(k)))
+        if (!(accepted & ACCEPT_WORD(k)))
             continue;
         w->kind = (enum word_kind)k;
         if (!text)

@@ -28,10 +28,10 @@ struct word {
     hwloc_bitmap_t cpus; /* of cpus:, never empty there; else NULL */
 };
 
-#define WORD_BIT(kind) (1u << (kind))
+#define ACCEPT_WORD(kind) (1u << (kind))
 
 /* Parses `text` (NULL: the first accepted kind) as a value of `key`. `accepted` is a mask of
- * WORD_BIT(). Refuses with STATUS_USAGE, quoting key and value and listing what is accepted.
+ * ACCEPT_WORD(). Refuses with STATUS_USAGE, quoting key and value and listing what is accepted.
  * Release with word_free, also after a refusal. */
 bool word_parse(struct word *w, const char *key, const char *text, unsigned accepted,
                 struct err *err);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include "../asking.h"
+
 #include "../engine/engine.h"
 #include "../record/derived.h"
 #include "../record/hostfacts.h"
@@ -173,14 +175,7 @@ static bool prepare(struct run *r)
     if (!engine || !topo_load(&r->topo, err))
         return false;
     uint64_t depth = strcmp(p->engine, "sync") == 0 ? 1 : p->iodepth;
-    struct place_ask ask = {
-        .cpus = p->cpus,
-        .mem = p->mem,
-        .unbound = p->unbound,
-        .threads = (unsigned)p->threads,
-        .bytes_per_thread = depth * p->block_bytes,
-        .allow_partial = p->allow_partial,
-    };
+    struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, depth * p->block_bytes);
     if (!place_plan(&r->place, r->topo, &ask, err) || !target_open(&r->target, p, err) ||
         !engine->check(ask.threads, (unsigned)depth, err) ||
         !buffers_check(ask.threads, ask.bytes_per_thread, err))

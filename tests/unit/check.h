@@ -19,6 +19,8 @@
 #include "../../placement/sysroot.h"
 #include "../../placement/topology.h"
 
+#include <jansson.h>
+
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -29,11 +31,14 @@
 #define TEST_DATA "tests/data"
 #endif
 
+/* snprintf into an array that must be large enough. */
+#define FORMAT(buf, ...) assert_true((size_t)snprintf(buf, sizeof(buf), __VA_ARGS__) < sizeof(buf))
+
 /* The recorded tree of that name becomes the sysroot. */
 static inline void use_tree(const char *name)
 {
     char dir[PATH_MAX];
-    snprintf(dir, sizeof(dir), "%s/trees/%s", TEST_DATA, name);
+    FORMAT(dir, "%s/trees/%s", TEST_DATA, name);
     assert_true(sysroot_set(dir));
 }
 
@@ -51,7 +56,7 @@ static inline struct topo *load_tree(const char *name)
 static inline void put_file(const char *dir, const char *path, const char *text)
 {
     char full[PATH_MAX];
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
+    FORMAT(full, "%s/%s", dir, path);
     for (char *p = full + strlen(dir) + 1; (p = strchr(p, '/')); p++) {
         *p = '\0';
         assert_true(mkdir(full, 0755) == 0 || errno == EEXIST);
@@ -90,6 +95,22 @@ static inline void assert_set(hwloc_const_bitmap_t set, const char *list)
     char *text = set_format(set);
     assert_string_equal(text, list);
     free(text);
+}
+
+/* The object of one lever in what place_observe appended. */
+static inline json_t *lever_of(json_t *levers, const char *name)
+{
+    size_t i;
+    json_t *l;
+    json_array_foreach(levers, i, l) if (strcmp(json_string_value(json_object_get(l, "lever")),
+                                                name) == 0) return l;
+    fail_msg("no lever %s", name);
+    return NULL;
+}
+
+static inline const char *text_of(json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
 }
 
 static inline void assert_contains(const char *text, const char *part)

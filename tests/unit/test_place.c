@@ -110,7 +110,7 @@ static void partial_list_trimmed_on_request(void **state)
     assert_set(place_thread_cpus(p, 0), "0-1,3");
     json_t *levers = json_array();
     assert_true(place_observe(p, NULL, 0, 0, 1, levers));
-    json_t *detail = json_object_get(json_array_get(levers, 0), "detail");
+    json_t *detail = json_object_get(lever_of(levers, "cpus"), "detail");
     assert_string_equal(json_string_value(json_object_get(detail, "cpus_left_out")), "2");
     json_decref(levers);
     place_free(p);
@@ -259,21 +259,6 @@ static void recorded_trees_cannot_be_run_on(void **state)
     topo_free(t);
 }
 
-static json_t *lever(json_t *levers, size_t i, const char *name)
-{
-    json_t *l = json_array_get(levers, i);
-    assert_string_equal(json_string_value(json_object_get(l, "lever")), name);
-    const char *const keys[] = {"asked", "applied", "observed", "reached", "reason", "detail"};
-    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-        assert_non_null(json_object_get(l, keys[k]));
-    return l;
-}
-
-static const char *text_of(json_t *l, const char *key)
-{
-    return json_string_value(json_object_get(l, key));
-}
-
 /* Observes two threads with these samples on CPUs 0-3. */
 static bool observe(const char *cpus, const uint64_t a[4], const uint64_t b[4], json_t **out)
 {
@@ -289,12 +274,32 @@ static bool observe(const char *cpus, const uint64_t a[4], const uint64_t b[4], 
     return ok;
 }
 
+static void every_lever_has_the_same_keys(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"lever",   "asked",  "applied", "observed",
+                                       "reached", "reason", "detail"};
+    struct topo *t = load_tree("two-nodes");
+    struct place *p;
+    assert_true(plan(&p, t, NULL, NULL, 1, NULL));
+    json_t *levers = json_array();
+    assert_true(place_observe(p, NULL, 0, 0, 1, levers));
+    assert_int_equal(json_array_size(levers), 6);
+    size_t i;
+    json_t *l;
+    json_array_foreach(levers, i, l) for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+        assert_non_null(json_object_get(l, keys[k]));
+    json_decref(levers);
+    place_free(p);
+    topo_free(t);
+}
+
 static void samples_decide_whether_cpus_were_reached(void **state)
 {
     (void)state;
     json_t *levers;
     assert_true(observe("node:0", (uint64_t[]){60, 40, 0, 0}, (uint64_t[]){0, 100, 0, 0}, &levers));
-    json_t *l = lever(levers, 0, "cpus");
+    json_t *l = lever_of(levers, "cpus");
     assert_string_equal(text_of(l, "asked"), "node:0");
     assert_string_equal(text_of(l, "applied"), "2 threads on CPUs 0-1");
     assert_string_equal(text_of(l, "observed"), "node0 100 %");
@@ -305,26 +310,26 @@ static void samples_decide_whether_cpus_were_reached(void **state)
     /* One sample of 1000 outside is one too many: the binding is strict. */
     assert_false(
         observe("node:0", (uint64_t[]){999, 0, 0, 1}, (uint64_t[]){1000, 0, 0, 0}, &levers));
-    l = lever(levers, 0, "cpus");
+    l = lever_of(levers, "cpus");
     assert_true(json_is_false(json_object_get(l, "reached")));
     assert_string_equal(text_of(l, "reason"),
                         "0.05 % of the samples are outside what was asked (thread 0)");
     json_decref(levers);
 
     assert_true(observe("node:0", (uint64_t[4]){0}, (uint64_t[4]){0}, &levers));
-    l = lever(levers, 0, "cpus");
+    l = lever_of(levers, "cpus");
     assert_true(json_is_null(json_object_get(l, "reached")));
     assert_contains(text_of(l, "reason"), "no thread gave a sample");
     json_decref(levers);
 
     assert_true(observe("node:0", (uint64_t[]){5, 0, 0, 0}, (uint64_t[4]){0}, &levers));
-    l = lever(levers, 0, "cpus");
+    l = lever_of(levers, "cpus");
     assert_true(json_is_null(json_object_get(l, "reached")));
     assert_contains(text_of(l, "reason"), "thread 1 gave no sample");
     json_decref(levers);
 
     assert_true(observe("unpinned", (uint64_t[]){51, 0, 0, 0}, (uint64_t[]){0, 0, 49, 0}, &levers));
-    l = lever(levers, 0, "cpus");
+    l = lever_of(levers, "cpus");
     assert_string_equal(text_of(l, "observed"), "node0 51 %, node1 49 %");
     assert_true(json_is_null(json_object_get(l, "reached")));
     assert_true(json_is_null(json_object_get(l, "applied")));
@@ -373,7 +378,7 @@ static void unbound_mask_is_shown_as_a_list(void **state)
     place_edge(p, 40);
     json_t *levers = json_array();
     assert_true(place_observe(p, NULL, 0, 0, 40, levers));
-    json_t *l = lever(levers, 2, "unbound");
+    json_t *l = lever_of(levers, "unbound");
     assert_string_equal(text_of(l, "observed"), "26-51,78-103");
     assert_true(json_is_null(json_object_get(l, "reached")));
     json_decref(levers);
@@ -397,6 +402,7 @@ int main(void)
         cmocka_unit_test(nodes_without_memory_are_refused),
         cmocka_unit_test(too_little_memory_is_refused),
         cmocka_unit_test(recorded_trees_cannot_be_run_on),
+        cmocka_unit_test(every_lever_has_the_same_keys),
         cmocka_unit_test(samples_decide_whether_cpus_were_reached),
         cmocka_unit_test(unbound_words),
         cmocka_unit_test(unbound_mask_is_shown_as_a_list),

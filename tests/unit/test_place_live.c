@@ -14,9 +14,12 @@
 
 static struct topo *t;
 
+static char run_dir[64];
+
 static int load(void **state)
 {
     (void)state;
+    snprintf(run_dir, sizeof(run_dir), "%s", make_dir());
     sysroot_set(NULL);
     return topo_load(&t, NULL) ? 0 : -1;
 }
@@ -25,6 +28,7 @@ static int unload(void **state)
 {
     (void)state;
     topo_free(t);
+    remove_dir(run_dir);
     return 0;
 }
 
@@ -61,7 +65,7 @@ static void thread_stays_on_its_cpu(void **state)
     const struct place_thread_seen seen = {.cpu_hits = hits, .tid = getpid()};
     json_t *levers = json_array();
     assert_true(place_observe(p, &seen, 1, 0, 1, levers));
-    assert_true(json_is_true(json_object_get(json_array_get(levers, 0), "reached")));
+    assert_true(json_is_true(json_object_get(lever_of(levers, "cpus"), "reached")));
     json_decref(levers);
     free(hits);
     assert_true(place_restore(p, &err));
@@ -96,7 +100,7 @@ static void buffer_pages_are_counted(void **state)
     place_query_pages(p, &b, 1);
     json_t *levers = json_array();
     assert_true(place_observe(p, NULL, 0, 0, 1, levers));
-    json_t *l = json_array_get(levers, 1);
+    json_t *l = lever_of(levers, "mem");
     assert_true(json_is_true(json_object_get(l, "reached")));
     if (t->numa) {
         char id[16];
@@ -140,7 +144,7 @@ static void pages_elsewhere_are_noticed(void **state)
     place_query_pages(p, &b, 1);
     json_t *levers = json_array();
     assert_false(place_observe(p, NULL, 0, 0, 1, levers));
-    json_t *l = json_array_get(levers, 1);
+    json_t *l = lever_of(levers, "mem");
     assert_true(json_is_false(json_object_get(l, "reached")));
     assert_contains(json_string_value(json_object_get(l, "reason")), "only 0 % of the pages");
     json_decref(levers);
@@ -152,7 +156,7 @@ static struct place *plan_unbound(const char *word)
 {
     struct place *p;
     struct err err = {0};
-    const struct place_ask ask = {.unbound = word, .threads = 1};
+    const struct place_ask ask = {.unbound = word, .threads = 1, .journal_dir = run_dir};
     if (access(MASK_FILE, W_OK) || hwloc_bitmap_weight(t->online) < 2) {
         print_message("skipped: needs root, two CPUs and %s\n", MASK_FILE);
         skip();
@@ -166,7 +170,7 @@ static json_t *observe_unbound(struct place *p, unsigned to, bool reached)
 {
     json_t *levers = json_array();
     assert_int_equal(place_observe(p, NULL, 0, 0, to, levers), reached);
-    json_t *l = json_incref(json_array_get(levers, 2));
+    json_t *l = json_incref(lever_of(levers, "unbound"));
     json_decref(levers);
     return l;
 }
@@ -218,7 +222,7 @@ static void mask_changed_under_us_is_theirs(void **state)
     json_t *l = observe_unbound(p, 1, false);
     assert_true(json_is_false(json_object_get(l, "reached")));
     assert_string_equal(json_string_value(json_object_get(l, "reason")),
-                        "somebody else changed the mask from 0 to 1 (seen at edge 1)");
+                        MASK_FILE ": somebody else changed the mask from 0 to 1 (seen at edge 1)");
     assert_string_equal(json_string_value(json_object_get(l, "observed")), "0, then 1");
     json_decref(l);
     free(before);

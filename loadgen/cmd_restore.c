@@ -1,0 +1,47 @@
+#include "cmd.h"
+#include "run/live.h"
+
+#include "../placement/journal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void say(void *ctx, const char *text)
+{
+    (void)ctx;
+    live_say("%s", text);
+}
+
+int cmd_restore(int argc, char **argv)
+{
+    bool force = false;
+    const char *dir = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            puts("usage: numaload restore [--force] [--run-dir DIR]\n\n"
+                 "Puts back what a run that was killed, or 'numaload place apply', left. Values "
+                 "that\n"
+                 "somebody else changed meanwhile are kept, unless --force is given.");
+            return STATUS_OK;
+        }
+        if (strcmp(argv[i], "--force") == 0) {
+            force = true;
+        } else if (strcmp(argv[i], "--run-dir") == 0 && i + 1 < argc) {
+            dir = argv[++i];
+        } else {
+            live_say("error: unknown option '%s'; --help lists them all", argv[i]);
+            return STATUS_USAGE;
+        }
+    }
+    struct err err;
+    unsigned done;
+    if (!journal_restore(dir, force, say, NULL, &done, &err)) {
+        live_say("error: %s", err.text);
+        return (int)err.status;
+    }
+    if (done)
+        printf("%u value%s put back\n", done, done == 1 ? "" : "s");
+    else
+        puts("nothing to put back");
+    return STATUS_OK;
+}

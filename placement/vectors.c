@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "vectors.h"
+
+#include "sysroot.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An RDMA device has completion queues of its own only where its driver names them so; otherwise it
+ * shares the vectors of the network device. */
+static bool wanted(const struct device *d, enum vector_use use, bool has_completion)
+{
+    if (use == VECTOR_CONTROL)
+        return false;
+    if (d->kind == DEVICE_RDMA && has_completion)
+        return use == VECTOR_COMPLETION;
+    return d->kind == DEVICE_RDMA || use == VECTOR_QUEUE;
+}
+
+static bool add_vector(struct vectors *v, unsigned irq, const char *action)
+{
+    struct vector *bigger = realloc(v->list, (v->n + 1) * sizeof(*bigger));
+    if (!bigger)
+        return false;
+    v->list = bigger;
+    v->list[v->n] =
+        (struct vector){.irq = irq, .action = strdup(action), .use = vector_use(action)};
+    return v->list[v->n++].action != NULL;
+}
+
+bool vectors_of_device(struct vectors *v, const struct device *d, struct err *err)
+{
+    *v = (struct vectors){0};
+    if (!d->irqs_n)
+        return err_set(err, STATUS_FAILED, "%s has no interrupts of its own%s", d->name,
+                       d->soft ? ": it is a soft device" : "");
+    struct interrupts in;
+    bool ok = interrupts_read(&in, err), has_completion = false;
+    for (size_t i = 0; ok && i < d->irqs_n; i++) {
+        const struct interrupts_row *row = interrupts_find(&in, d->irqs[i]);
+        if (row && vector_use(row->action) == VECTOR_COMPLETION)
+            has_completion = true;
+    }
+    for (size_t i = 0; ok && i < d->irqs_n; i++) {
+        const struct interrupts_row *row = interrupts_find(&in, d->irqs[i]);
+        if (row && wanted(d, vector_use(row->action), has_completion) &&
+            !add_vector(v, d->irqs[i], row->action))
+            ok = err_set(err, STATUS_FAILED, "interrupts: out of memory");
+    }
+    interrupts_free(&in);
+    if (ok && !v->n)
+        ok = err_set(err, STATUS_FAILED,
+                     "%s has %zu interrupts, but none that carries load is in use; is it up?",
+                     d->name, d->irqs_n);
+    if (!ok)
+        vectors_free(v);
+    return ok;
+}
+
+void vectors_free(struct vectors *v)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        free(v->list[i].action);
+        hwloc_bitmap_free(v->list[i].accept);
+    }
+    free(v->list);
+    *v = (struct vectors){0};
+}
+
+static void count_row(struct vector_counts *c, size_t i, const struct vector *v,
+                      const struct interrupts *in, const struct topo *t)
+{
+    const struct interrupts_row *row = interrupts_find(in, v->irq);
+    for (unsigned k = 0; row && k < in->cpus_n; k++) {
+        int node = topo_node_index(t, topo_cpu_node(t, in->cpus[k]));
+        c->total[i] += row->counts[k];
+        if (node >= 0)
+            c->by_node[i * t->nodes_n + (unsigned)node] += row->counts[k];
+        if (!v->accept || hwloc_bitmap_isset(v->accept, in->cpus[k]))
+            c->accepted[i] += row->counts[k];
+    }
+}
+
+static char *read_effective(unsigned irq)
+{
+    char path[64], *text, *list;
+    snprintf(path, sizeof(path), "/proc/irq/%u/effective_affinity_list", irq);
+    if (sysroot_read(path, &text) < 0)
+        return NULL;
+    list = text_chomp(text);
+    free(text);
+    return list;
+}
+
+void vector_counts_read(struct vector_counts *c, const struct vectors *v, const struct topo *t)
+{
+    *c = (struct vector_counts){0};
+    struct interrupts in;
+    struct err err = {0};
+    if (!interrupts_read(&in, &err)) {
+        c->reason = strdup(err.text);
+        interrupts_free(&in);
+        return;
+    }
+    c->by_node = calloc(v->n * t->nodes_n + 1, sizeof(*c->by_node));
+    c->total = calloc(v->n + 1, sizeof(*c->total));
+    c->accepted = calloc(v->n + 1, sizeof(*c->accepted));
+    c->effective = calloc(v->n + 1, sizeof(*c->effective));
+    if (c->by_node && c->total && c->accepted && c->effective) {
+        for (size_t i = 0; i < v->n; i++) {
+            count_row(c, i, &v->list[i], &in, t);
+            c->effective[i] = read_effective(v->list[i].irq);
+        }
+        c->read = true;
+        c->cpus = in.cpus;
+        c->cpus_n = in.cpus_n;
+        in.cpus = NULL;
+    }
+    interrupts_free(&in);
+}
+
+void vector_counts_free(struct vector_counts *c, size_t vectors_n)
+{
+    for (size_t i = 0; c->effective && i < vectors_n; i++)
+        free(c->effective[i]);
+    free(c->effective);
+    free(c->by_node);
+    free(c->total);
+    free(c->accepted);
+    free(c->cpus);
+    free(c->reason);
+    *c = (struct vector_counts){0};
+}
+
+struct vector_delta vector_delta(const struct vector_counts *a, const struct vector_counts *b,
+                                 size_t i)
+{
+    if (b->total[i] < a->total[i] || b->accepted[i] < a->accepted[i])
+        return (struct vector_delta){b->total[i], b->accepted[i], true};
+    return (struct vector_delta){b->total[i] - a->total[i], b->accepted[i] - a->accepted[i], false};
+}
+
+void vector_delta_by_node(const struct vector_counts *a, const struct vector_counts *b, size_t i,
+                          const struct topo *t, uint64_t *by_node)
+{
+    bool reset = vector_delta(a, b, i).reset;
+    for (unsigned n = 0; n < t->nodes_n; n++) {
+        uint64_t before = reset ? 0 : a->by_node[i * t->nodes_n + n];
+        uint64_t after = b->by_node[i * t->nodes_n + n];
+        by_node[n] += after >= before ? after - before : after;
+    }
+}
