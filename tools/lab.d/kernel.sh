@@ -116,15 +116,19 @@ kernel_newest() { # PATTERN of package names
     kernel_apt apt-cache pkgnames linux- | grep -E "$1" | sort -V | tail -n 1
 }
 
-# Fetches a package into $2 and unpacks it there as root/. apt checks it against the signed lists.
-kernel_unpack() { # PACKAGE DIRECTORY
-    rm -rf "$2/root" "$2"/*.deb
-    (cd "$2" && kernel_apt apt-get download "$1") >>"$apt_dir/log" 2>&1 || {
+# Fetches packages and unpacks them together as DIRECTORY/root. apt checks them against the signed lists.
+kernel_unpack() { # DIRECTORY PACKAGE...
+    local dir=$1 deb
+    shift
+    rm -rf "$dir/root" "$dir"/*.deb
+    (cd "$dir" && kernel_apt apt-get download "$@") >>"$apt_dir/log" 2>&1 || {
         tail -n 5 "$apt_dir/log" >&2
-        die "$lab_failed" "cannot download $1"
+        die "$lab_failed" "cannot download $*"
     }
-    dpkg-deb -x "$2"/*.deb "$2/root"
-    rm -f "$2"/*.deb
+    for deb in "$dir"/*.deb; do
+        dpkg-deb -x "$deb" "$dir/root" || die "$lab_failed" "cannot unpack $deb"
+        rm -f "$deb"
+    done
 }
 
 kernel_version_of() { kernel_apt apt-cache show "$1" | sed -n 's/^Version: //p' | head -n 1; }
@@ -159,9 +163,10 @@ kernel_make_stats() {
         rm -rf "$build"
         mkdir -p "$source"
         say "downloading $package $version"
-        kernel_unpack "$package" "$build"
+        kernel_unpack "$build" "$package"
         say "unpacking"
-        tar -xJf "$build"/root/usr/src/linux-source-*.tar.xz -C "$source" --strip-components=1
+        tar -xJf "$build"/root/usr/src/linux-source-*.tar.xz -C "$source" --strip-components=1 ||
+            die "$lab_failed" "cannot unpack the kernel's source"
         rm -rf "$build/root"
         : >"$build/unpacked"
     else
@@ -244,7 +249,7 @@ kernel_compile() { # SOURCE LOG
 
 # Debian's own image: no slab statistics, everything as modules.
 kernel_make_stock() {
-    local package version name build out release modules m f
+    local package version name build out release modules m f parts
     kernel_need dpkg-deb depmod modprobe xz cpio
     kernel_space 1500
     say "fetching Debian's kernel image (about 120 MB; once, then it is in $cache/kernel)"
@@ -256,13 +261,21 @@ kernel_make_stock() {
     name=${name//[^A-Za-z0-9.+-]/_}
     build=$cache/build/$name
     mkdir -p "$build"
-    kernel_unpack "$package" "$build"
+    # Image and modules may be in packages of their own that linux-image depends on.
+    mapfile -t parts < <(kernel_apt apt-cache show "$package" | sed -n 's/^Depends: //p' | head -n 1 | tr ',|' '\n\n' |
+        sed -nE 's/^ *(linux-(base|binary|modules)-[0-9][^ ]*).*/\1/p')
+    kernel_unpack "$build" "$package" ${parts[@]+"${parts[@]}"}
     out=$build/out
-    rm -rf "$out"
+    rm -rf "$out" "$build/tree"
     mkdir -p "$out/modules" "$out/early"
-    cp "$build"/root/boot/vmlinuz-* "$out/bzImage"
-    cp "$build"/root/boot/config-* "$out/config"
+    # Below /boot, or beside the modules in newer packages.
+    f=$(find "$build/root" -name 'vmlinuz*' -type f -print -quit)
+    [ -n "$f" ] || die "$lab_failed" "$package holds no kernel image"
+    cp "$f" "$out/bzImage"
+    f=$(find "$build/root" \( -path '*/boot/config-*' -o -path '*/modules/*/config' \) -type f -print -quit)
+    if [ -n "$f" ]; then cp "$f" "$out/config"; fi
     modules=$(find "$build/root" -type d -path '*/lib/modules/*' -prune -print | head -n 1)
+    [ -n "$modules" ] || die "$lab_failed" "$package holds no modules"
     release=${modules##*/}
     # depmod wants lib/modules/RELEASE below one root.
     mkdir -p "$build/tree/lib/modules"
