@@ -133,26 +133,24 @@ static bool check_size(struct target *t, const struct stat *st, const struct pro
 
 bool target_open(struct target *t, const struct profile *p, struct err *err)
 {
+    struct stat st;
+    bool ok = false;
     *t = (struct target){.path = p->path};
+    /* Before open: a directory with O_DIRECT is only "invalid argument". */
+    if (stat(p->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+        return err_set(err, STATUS_FAILED, "%s is %s, not a file or block device", p->path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "something else");
     int fd = target_fd(t, p->direct, err);
     if (fd < 0)
         return false;
-    struct stat st;
-    bool ok = false;
     if (fstat(fd, &st)) {
         err_set(err, STATUS_FAILED, "%s: %s", p->path, strerror(errno));
         goto out;
     }
     if (S_ISREG(st.st_mode)) {
         t->bytes = (uint64_t)st.st_size;
-    } else if (S_ISBLK(st.st_mode)) {
-        if (ioctl(fd, BLKGETSIZE64, &t->bytes)) {
-            err_set(err, STATUS_FAILED, "%s: size of the device: %s", p->path, strerror(errno));
-            goto out;
-        }
-    } else {
-        err_set(err, STATUS_FAILED, "%s is %s, not a file or block device", p->path,
-                S_ISDIR(st.st_mode) ? "a directory" : "something else");
+    } else if (ioctl(fd, BLKGETSIZE64, &t->bytes)) {
+        err_set(err, STATUS_FAILED, "%s: size of the device: %s", p->path, strerror(errno));
         goto out;
     }
     if (!check_alignment(fd, p, err) || !check_size(t, &st, p, err))

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Files that cannot be read as asked, and files that end before a block does.
+. "$(dirname "$0")/lib.sh"
+# A copy where an ordinary user may run it.
+cp "$numaload" "$work/numaload" && chmod 755 "$work/numaload"
+n=$work/numaload
+"$n" prepare --path "$work/data" --size 8M >/dev/null || exit 1
+short=(--threads 2 --iodepth 2 --ramp 0s --window 100ms)
+
+expect 1 "no such file; .*numaload prepare" "$n" run --path "$work/none"
+expect 1 "is a directory, not a file" "$n" run --path "$work"
+: >"$work/empty"
+expect 1 "empty is empty: nothing to read" "$n" run --path "$work/empty"
+expect 1 "has 8 MiB, less than one block of 16 MiB" "$n" run --path "$work/data" --block 16M
+expect 1 "--size: 1 GiB asked for, but .* has only 8 MiB" "$n" run --path "$work/data" --size 1G
+truncate -s 8M "$work/holes"
+expect 1 "has 8 MiB but only 0 B on storage: holes" "$n" run --path "$work/holes" "${short[@]}"
+expect 0 "all " "$n" run --path "$work/holes" --allow-sparse "${short[@]}"
+
+cp "$work/data" "$work/secret" && chmod 600 "$work/secret"
+expect 1 "secret: no permission to read it" as_user "$n" run --path "$work/secret"
+# An ordinary user reads what is readable; what needs root is named as unavailable.
+expect 0 "bytes_per_s" as_user "$n" run --path "$work/data" "${short[@]}" --json
+expect 1 "unbound.*root" as_user "$n" run --path "$work/data" "${short[@]}" --unbound cpus:0
+
+# 2.5 MiB in blocks of 1 MiB: the last read of a lap brings 0.5 MiB, and every byte counts.
+head -c 2621440 "$work/data" >"$work/odd"
+for engine in aio uring sync; do
+    depth=2
+    [ $engine = sync ] && depth=1
+    "$n" run --path "$work/odd" --engine $engine --threads 1 --iodepth $depth --ramp 0s \
+        --window 200ms --json >"$work/odd.json" 2>/dev/null
+    check "$engine reads a file that ends within a block" [ $? = 0 ]
+    valid_record "$work/odd.json"
+    # Laps of three reads: whole laps bring 2.5 MiB, and up to two reads belong to a begun lap.
+    holds "$work/odd.json" '(lambda t: 0 <= t["bytes"] - t["ios"] // 3 * 2621440
+        - t["ios"] % 3 * 1048576 + (t["ios"] % 3 == 3) <= 0)(r["whole_run"]["throughput"])'
+done
+
+# A file that shrinks while it is read: the run fails, and says where.
+cp "$work/data" "$work/shrinking"
+(sleep 0.5; truncate -s 1M "$work/shrinking") &
+expect 1 "shrinking: end of file at offset .*truncated" "$n" run --path "$work/shrinking" \
+    --threads 1 --iodepth 2 --ramp 0s --window 3s
+wait
+
+# prepare leaves what is not its own alone.
+echo precious >"$work/mine"
+expect 1 "mine is there already and was not written by numaload" "$n" prepare --path "$work/mine" \
+    --size 1M
+check "prepare overwrote a file" grep -q precious "$work/mine"
+expect 2 "prepare needs --path FILE and --size SIZE" "$n" prepare --path "$work/x"
+expect 2 "--engine has no meaning for 'numaload prepare'" "$n" prepare --engine aio
+expect 0 "1 MiB written" "$n" prepare --path "$work/data" --size 1M --salt 7
+check "word 3 of the pattern is its offset plus the salt" \
+    [ "$(od -An -t u8 -j 24 -N 8 "$work/data" | tr -d ' ')" = 31 ]
+
+# A record that cannot be saved is not half there.
+expect 1 "No such file|not a directory" "$n" run --path "$work/holes" --allow-sparse "${short[@]}" \
+    --record "$work/none/r.json"

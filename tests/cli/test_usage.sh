@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Bad input: a sentence with the place of the mistake, and exit status 2 before anything happens.
+. "$(dirname "$0")/lib.sh"
+"$numaload" prepare --path "$work/data" --size 16M >/dev/null || exit 1
+run() { expect "$1" "$2" "$numaload" run --path "$work/data" "${@:3}"; }
+
+run 2 "--iodepth: 0 is outside 1 to 16384" --iodepth 0
+run 2 "--threads: 0 is outside 1 to" --threads 0
+run 2 "--block: 1000 is not a multiple of 512.*O_DIRECT.*--direct no" --block 1000
+run 2 "unknown option '--thread'; did you mean '--threads'" --thread 4
+run 2 "unknown option '-x'" -x
+run 2 "--window: '10 parsecs' is not a time.*ns us ms s m" --window "10 parsecs"
+run 2 "--block: '1Q' is not a size" --block 1Q
+run 2 "--block: '1MB': sizes are powers of 2 here; write 1M" --block 1MB
+run 2 "--window: 1ms is outside 10 ms to 3600 s" --window 1ms
+run 2 "--threads: '-1' is not a whole number" --threads -1
+run 2 "--threads: '99999999999999999999' is not a whole number" --threads 99999999999999999999
+run 2 "--engine: 'fast' is not one of: uring aio sync" --engine fast
+run 2 "--direct: 'maybe' is neither true nor false" --direct=maybe
+run 2 "--threads needs a value" --threads
+run 2 "engine sync does one I/O at a time" --engine sync --iodepth 4
+run 2 "two profiles given: 'a' and 'b'" a b
+run 2 "profile missing.ini: No such file" missing.ini
+run 2 "--sysroot /no/such/dir: No such file" --sysroot /no/such/dir
+expect 2 "no file to read: give --path FILE" "$numaload" run
+expect 2 "unknown command 'rum'" "$numaload" rum
+expect 2 "usage: numaload COMMAND" "$numaload"
+expect 0 "usage: numaload run" "$numaload" run --help
+expect 0 "engines: uring" "$numaload" version
+run 2 "cpus.*nod:0" --cpus nod:0
+run 1 "cpus: .*node 7.*no such node|no node 7" --cpus node:7
+
+profile() { printf '%s\n' "$@" >"$work/p.ini"; }
+profile "[run]" "block = 1M" "iodpeth = 4"
+run 2 "p.ini:3: unknown key 'iodpeth'; did you mean 'iodepth'" "$work/p.ini"
+profile "[run]" "" "; a comment" "window = 10x"
+run 2 "p.ini:4: window: '10x' is not a time" "$work/p.ini"
+profile "[rum]" "block = 1M"
+run 2 "p.ini:2: unknown section \[rum\]" "$work/p.ini"
+profile "[run]" "block"
+run 2 "p.ini:2: expected 'key = value'" "$work/p.ini"
+profile "[run]" "label = $(head -c 5000 /dev/zero | tr '\0' x)"
+run 2 "p.ini:2: line is too long" "$work/p.ini"
+profile "[run]" "block = 1000"
+run 2 "p.ini:2: block: 1000 is not a multiple of 512" "$work/p.ini"
+run 2 "Is a directory" "$work"
+
+# --json keeps stdout one JSON document, also when the usage is wrong.
+"$numaload" run --json --thread 4 >"$work/fail.json" 2>/dev/null
+valid_record "$work/fail.json"
+holds "$work/fail.json" 'r["status"] == "failed" and r["exit_status"] == 2'
+holds "$work/fail.json" '"did you mean" in r["notes"][0]["text"]'
+
+# Options win over the profile, wherever they stand.
+profile "[run]" "threads = 3" "iodepth = 2" "ramp = 0s" "window = 100ms" "engine = sync"
+"$numaload" run --threads 2 "$work/p.ini" --iodepth=1 --path "$work/data" --json \
+    >"$work/r.json" 2>/dev/null
+holds "$work/r.json" 'r["profile"]["threads"] == 2 and r["profile"]["engine"] == "sync"'
