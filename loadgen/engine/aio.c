@@ -92,7 +92,7 @@ static int aio_reap(struct engine *e, struct completion *done, unsigned max, uin
                           .tv_nsec = (long)(timeout_ns % 1000000000)};
     if (max > e->iodepth)
         max = e->iodepth;
-    int n = io_getevents(e->ctx, 1, (long)max, e->events, &ts);
+    int n = io_getevents(e->ctx, timeout_ns ? 1 : 0, (long)max, e->events, &ts);
     if (n == -EINTR)
         return 0;
     for (int i = 0; i < n; i++) {

@@ -51,8 +51,8 @@ struct engine_ops {
      * again), or -errno when the engine itself is broken. May leave the system call to reap(). */
     int (*submit)(struct engine *e, const struct io *ios, const uint32_t *slots, unsigned n);
 
-    /* Waits until at least one I/O is complete or timeout_ns passed, and returns up to max
-     * completions; 0 on time-out or signal, -errno when the engine is broken. */
+    /* Waits until at least one I/O is complete or timeout_ns passed (0: does not wait), and returns
+     * up to max completions; 0 on time-out or signal, -errno when the engine is broken. */
     int (*reap)(struct engine *e, struct completion *done, unsigned max, uint64_t timeout_ns);
 
     /* What this engine uses of the kernel, the same keys for every thread; new reference. Booleans

@@ -161,7 +161,8 @@ static int uring_reap(struct engine *e, struct completion *done, unsigned max, u
     struct __kernel_timespec ts = {.tv_sec = (long long)(timeout_ns / 1000000000),
                                    .tv_nsec = (long long)(timeout_ns % 1000000000)};
     struct io_uring_cqe *cqe;
-    int r = io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, &ts, NULL);
+    int r = timeout_ns ? io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, &ts, NULL)
+                       : io_uring_submit_and_get_events(&e->ring);
     if (r < 0 && r != -ETIME && r != -EINTR && r != -EAGAIN && r != -EBUSY)
         return r;
     unsigned head, n = 0;

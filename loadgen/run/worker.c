@@ -86,12 +86,13 @@ static bool loop_fail(struct loop *l, enum status status, const char *what, cons
 static bool submit(struct loop *l, struct phase_counters *pc)
 {
     uint64_t start = now_ns();
-    for (unsigned i = 0; i < l->ready_n; i++) {
+    unsigned n = l->ready_n < l->w->crew->batch ? l->ready_n : l->w->crew->batch;
+    for (unsigned i = 0; i < n; i++) {
         struct io *io = &l->ios[l->ready[i]];
         if (io->done == 0)
             io->start_ns = start;
     }
-    int taken = l->ops->submit(l->engine, l->ios, l->ready, l->ready_n);
+    int taken = l->ops->submit(l->engine, l->ios, l->ready, n);
     if (taken < 0)
         return loop_fail(l, STATUS_FAILED, "submit", &l->ios[l->ready[0]], -taken);
     unsigned whole = 0;
@@ -175,7 +176,7 @@ static bool load(struct loop *l)
         if (l->ready_n && !submit(l, pc))
             return false;
         counter_set(&l->w->outstanding, l->outstanding);
-        int n = l->ops->reap(l->engine, l->done, l->iodepth, REAP_TIMEOUT_NS);
+        int n = l->ops->reap(l->engine, l->done, l->iodepth, l->ready_n ? 0 : REAP_TIMEOUT_NS);
         uint64_t now = now_ns();
         phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
         if (n < 0)

@@ -39,9 +39,9 @@ done
 
 # A file that shrinks while it is read: the run fails, and says where.
 cp "$work/data" "$work/shrinking"
-(sleep 0.5; truncate -s 1M "$work/shrinking") &
+(sleep 3; truncate -s 1M "$work/shrinking") &
 expect 1 "shrinking: end of file at offset .*truncated" "$n" run --path "$work/shrinking" \
-    --threads 1 --iodepth 2 --ramp 0s --window 3s
+    --threads 1 --iodepth 2 --ramp 0s --window 60s
 wait
 
 # prepare leaves what is not its own alone.

