@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "record/record.h"
 #include "report/report.h"
+#include "report/view.h"
 
 #include "../placement/err.h"
 
@@ -48,25 +49,6 @@ struct records {
     size_t n, cap;
 };
 
-/* Thousands of records are compared by figures that are few: the bulk goes as soon as it was read.
- */
-static void slim(json_t *record)
-{
-    size_t i;
-    json_t *w, *c;
-    const char *name;
-    json_array_foreach(json_object_get(record, "windows"), i, w)
-    {
-        json_object_del(json_object_get(w, "irq"), "rows");
-        json_object_del(json_object_get(w, "threads"), "bytes");
-        json_object_del(json_object_get(w, "derived"), "counters_per_gib");
-        json_object_del(w, "placement");
-        json_object_foreach(json_object_get(json_object_get(w, "slab"), "counters"), name, c)
-            json_object_del(c, "by_node");
-    }
-    json_object_del(record, "whole_run");
-}
-
 static bool keep(struct records *r, json_t *record, struct err *err)
 {
     if (r->n == r->cap) {
@@ -81,9 +63,9 @@ static bool keep(struct records *r, json_t *record, struct err *err)
     }
     r->all[r->n++] = record;
     if (r->n == 2)
-        slim(r->all[0]);
+        view_slim(r->all[0]);
     if (r->n >= 2)
-        slim(record);
+        view_slim(record);
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* The interrupt sampler: which interrupts moved, and on which node, from /proc/interrupts. */
+/* The interrupt samplers: which interrupts moved, and on which node, from /proc/interrupts, and the
+ * same of /proc/softirqs, which has the same shape. */
 #include "bynode.h"
 #include "counter.h"
 #include "jsontext.h"
@@ -14,7 +15,15 @@
 #include <string.h>
 #include <time.h>
 
-#define INTERRUPTS "/proc/interrupts"
+/* What differs between the two files. */
+struct irq_source {
+    const char *name, *path;
+    const char *row_key; /* of a row's name in the record */
+};
+
+static const struct irq_source hard = {"irq", "/proc/interrupts", "irq"};
+static const struct irq_source soft = {"softirq", "/proc/softirqs", "softirq"};
+
 #define RAW_MAX_BYTES (256u << 20) /* 1152 CPUs x 4000 rows are 50 MB */
 
 /* Rows are kept once for the whole run; an edge refers to them by index. */
@@ -34,6 +43,7 @@ struct irq_edge {
 
 struct irq_sampler {
     struct sampler base;
+    const struct irq_source *source;
     struct bynode nodes;
     char reason[256];
     unsigned edges_max;
@@ -75,32 +85,44 @@ static ssize_t size_buffer(struct irq_sampler *s)
             return -ENOMEM;
         s->raw = bigger;
         s->raw_bytes = cap;
-        ssize_t n = sysroot_read_into(INTERRUPTS, s->raw, cap);
+        ssize_t n = sysroot_read_into(s->source->path, s->raw, cap);
         if (n != -EOVERFLOW && (n < 0 || (size_t)n < cap / 4 * 3))
             return n;
     }
     return -EFBIG;
 }
 
-static struct sampler *irq_open(const struct sample_ctx *ctx, struct err *err)
+static struct sampler *open_source(const struct sample_ctx *ctx, const struct irq_source *source,
+                                   struct err *err)
 {
     struct irq_sampler *s = calloc(1, sizeof(*s));
     if (!s || !bynode_init(&s->nodes, ctx->topo))
         goto no_memory;
+    s->source = source;
     s->edges_max = ctx->edges_max;
     s->edges = calloc(ctx->edges_max, sizeof(*s->edges));
     if (!s->edges)
         goto no_memory;
     ssize_t n = size_buffer(s);
     if (n < 0) {
-        snprintf(s->reason, sizeof(s->reason), INTERRUPTS ": %s", strerror((int)-n));
-        note_add(ctx->notes, NOTE_WARNING, "irq", "no interrupt counts: %s", s->reason);
+        snprintf(s->reason, sizeof(s->reason), "%s: %s", source->path, strerror((int)-n));
+        note_add(ctx->notes, NOTE_WARNING, source->name, "no interrupt counts: %s", s->reason);
     }
     return &s->base;
 no_memory:
     irq_close(s ? &s->base : NULL);
-    err_set(err, STATUS_FAILED, "irq sampler: out of memory");
+    err_set(err, STATUS_FAILED, "%s sampler: out of memory", source->name);
     return NULL;
+}
+
+static struct sampler *irq_open(const struct sample_ctx *ctx, struct err *err)
+{
+    return open_source(ctx, &hard, err);
+}
+
+static struct sampler *softirq_open(const struct sample_ctx *ctx, struct err *err)
+{
+    return open_source(ctx, &soft, err);
 }
 
 static void irq_read(struct sampler *base, unsigned edge)
@@ -111,7 +133,7 @@ static void irq_read(struct sampler *base, unsigned edge)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     s->edges[edge].t_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    s->raw_len = sysroot_read_into(INTERRUPTS, s->raw, s->raw_bytes);
+    s->raw_len = sysroot_read_into(s->source->path, s->raw, s->raw_bytes);
 }
 
 static bool row_is(const struct irq_row *row, const struct irq_text *t)
@@ -277,11 +299,12 @@ static json_t *rows_array(const struct irq_sampler *s, const struct moved *moved
     json_t *rows = json_array();
     for (size_t i = 0; i < n; i++) {
         const struct irq_row *row = &s->rows[moved[i].row];
-        json_t *o = json_pack("{s:o, s:o}", "irq", json_textn(row->name, row->name_len), "text",
-                              squeezed(row->text, row->text_len));
+        json_t *o = json_pack("{s:o}", s->source->row_key, json_textn(row->name, row->name_len));
+        if (s->source == &hard)
+            json_object_set_new(o, "text", squeezed(row->text, row->text_len));
         if (moved[i].reset) {
             json_set_missing(o, "total", "counted backwards: freed and requested again");
-            note_add(notes, NOTE_WARNING, "irq",
+            note_add(notes, NOTE_WARNING, s->source->name,
                      "interrupt %s counted backwards (freed and requested again): left out",
                      row->name);
         } else {
@@ -303,14 +326,14 @@ static json_t *irq_window(const struct sampler *base, unsigned from, unsigned to
     const struct irq_edge *a = &s->edges[from], *b = &s->edges[to];
     int error = a->error ? a->error : b->error;
     if (error) {
-        note_add(notes, NOTE_WARNING, "irq", "no interrupt counts: " INTERRUPTS ": %s",
-                 strerror(-error));
-        return json_unavailable(INTERRUPTS ": %s", strerror(-error));
+        note_add(notes, NOTE_WARNING, s->source->name, "no interrupt counts: %s: %s",
+                 s->source->path, strerror(-error));
+        return json_unavailable("%s: %s", s->source->path, strerror(-error));
     }
     if (!same_columns(a, b)) {
-        note_add(notes, NOTE_INVALID, "irq",
-                 "CPUs went on- or offline: the columns of " INTERRUPTS " changed");
-        return json_unavailable("the columns of " INTERRUPTS " changed during the window");
+        note_add(notes, NOTE_INVALID, s->source->name,
+                 "CPUs went on- or offline: the columns of %s changed", s->source->path);
+        return json_unavailable("the columns of %s changed during the window", s->source->path);
     }
     uint64_t *sums = calloc(s->nodes.n, sizeof(*sums));
     uint64_t *steps = calloc(b->rows_n * s->nodes.n + 1, sizeof(*steps));
@@ -339,6 +362,15 @@ static json_t *irq_window(const struct sampler *base, unsigned from, unsigned to
 const struct sampler_ops irq_sampler = {
     .name = "irq",
     .open = irq_open,
+    .read = irq_read,
+    .settle = irq_settle,
+    .window = irq_window,
+    .close = irq_close,
+};
+
+const struct sampler_ops softirq_sampler = {
+    .name = "softirq",
+    .open = softirq_open,
     .read = irq_read,
     .settle = irq_settle,
     .window = irq_window,

@@ -26,6 +26,27 @@ void text_skip_blanks(const char **p, const char *end)
         (*p)++;
 }
 
+bool text_value(const char *text, size_t len, const char *key, uint64_t *value)
+{
+    const char *p = text, *end = text + len;
+    size_t key_len = strlen(key);
+    while (p < end) {
+        /* p is at the beginning of a word */
+        const char *word = p;
+        while (p < end && *p != ' ' && *p != '\t' && *p != '\n' && *p != ':')
+            p++;
+        bool found = (size_t)(p - word) == key_len && memcmp(word, key, key_len) == 0;
+        if (p < end && *p == ':')
+            p++;
+        text_skip_blanks(&p, end);
+        if (found)
+            return text_number(&p, end, UINT64_MAX / 1024, value);
+        while (p < end && *p == '\n')
+            p++;
+    }
+    return false;
+}
+
 /* The numbers behind "cpuN": four in the oldest kernels, ten today. */
 static bool cpu_line(const char *p, const char *end, struct cpu_times *t)
 {

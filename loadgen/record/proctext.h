@@ -11,6 +11,10 @@
 bool text_number(const char **p, const char *end, uint64_t max, uint64_t *value);
 void text_skip_blanks(const char **p, const char *end);
 
+/* The number behind a key at the start of a line or behind blanks: "numa_hit 12",
+ * "Node 0 MemFree:   12 kB", "voluntary_ctxt_switches:\t12". */
+bool text_value(const char *text, size_t len, const char *key, uint64_t *value);
+
 /* ---- /proc/stat ---- */
 enum cpu_field {
     CPU_USER,

@@ -14,6 +14,7 @@
 
 struct sample_ctx {
     const struct topo *topo;
+    const char *path;   /* of a file under load; NULL: none */
     const char *slab;   /* name of the cache, "nfs_page" */
     bool allow_merged;  /* accept a merged cache under that name */
     unsigned edges_max; /* edges are numbered 0 .. edges_max - 1 */

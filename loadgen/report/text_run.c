@@ -173,6 +173,25 @@ static void say_submission(FILE *out, const json_t *window)
     fmt_wrapped(out, 11, "depth      ", text);
 }
 
+/* Waiting for a CPU is time that neither the kernel's locks nor the network explain. */
+static void say_sched(FILE *out, const json_t *window)
+{
+    double wait_ns, run_ns, window_ns;
+    json_int_t threads = 0, switches = 0;
+    const json_t *o = json_object_get(window, "sched");
+    if (!view_number(o, "wait_ns", &wait_ns) || !view_number(o, "run_ns", &run_ns) ||
+        !view_number(window, "window_ns", &window_ns) || !view_integer(o, "threads", &threads) ||
+        threads <= 0 || window_ns <= 0)
+        return;
+    view_integer(o, "involuntary_switches", &switches);
+    double all = window_ns * (double)threads / 100;
+    char text[512];
+    snprintf(text, sizeof(text),
+             "threads ran %s %% and waited for a CPU %s %% of the time, %s involuntary switches",
+             fmt_percent(run_ns / all).s, fmt_percent(wait_ns / all).s, fmt_count(switches).s);
+    fmt_wrapped(out, 11, "scheduling ", text);
+}
+
 static void say_throughput(FILE *out, const json_t *window)
 {
     double rate, ios, seconds;
@@ -201,6 +220,7 @@ static void say_throughput(FILE *out, const json_t *window)
     }
     if (view_integer(t, "without_io", &idle) && idle > 0)
         fprintf(out, "           %lld threads WITHOUT ANY I/O\n", (long long)idle);
+    say_sched(out, window);
     say_submission(out, window);
     say_latency(out, window);
 }
@@ -316,6 +336,31 @@ static void say_iowq(FILE *out, const json_t *window)
     fmt_wrapped(out, 0, "", text);
 }
 
+static void say_nfs(FILE *out, const json_t *window)
+{
+    const json_t *nfs = json_object_get(window, "nfs");
+    json_int_t reads = 0, sent = 0, rsize = 0;
+    double rtt, exec;
+    if (!json_is_true(json_object_get(nfs, "available")))
+        return;
+    view_integer(nfs, "read.operations", &reads);
+    view_integer(nfs, "read.transmissions", &sent);
+    view_integer(nfs, "rsize_bytes", &rsize);
+    char text[512];
+    int n = snprintf(text, sizeof(text), "version %.8s, %.8s, rsize %s, %zu connection%s; %s READs",
+                     view_text(nfs, "vers", "?"), view_text(nfs, "protocol", "?"),
+                     fmt_bytes(rsize).s, json_array_size(json_object_get(nfs, "connections")),
+                     json_array_size(json_object_get(nfs, "connections")) == 1 ? "" : "s",
+                     fmt_count(reads).s);
+    n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s sent again", fmt_count(sent - reads).s);
+    if (view_number(nfs, "read.mean_rtt_ms", &rtt) &&
+        view_number(nfs, "read.mean_execute_ms", &exec))
+        snprintf(text + n, sizeof(text) - (size_t)n, "; on average %s on the wire, %s in all",
+                 fmt_ns(rtt * 1e6).s, fmt_ns(exec * 1e6).s);
+    text_heading(out, "NFS client");
+    fmt_wrapped(out, 0, "", text);
+}
+
 static void say_cost(FILE *out, const json_t *window)
 {
     double cpu_ns, window_ns;
@@ -343,6 +388,7 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err)
     say_cpu(out, window);
     text_counters(out, window);
     text_checks(out, record, window);
+    say_nfs(out, window);
     say_irq(out, window);
     say_iowq(out, window);
     say_cost(out, window);

@@ -168,7 +168,9 @@ struct view_word view_name(const json_t *record)
 static void fill_counter(struct view_counter *c, const char *name, const json_t *object)
 {
     *c = (struct view_counter){.name = name, .object = object};
-    c->known = view_integer(object, "total", &c->total);
+    const json_t *total = json_is_integer(object) ? object : json_object_get(object, "total");
+    c->known = json_is_integer(total);
+    c->total = json_integer_value(total);
 }
 
 bool view_counter(const json_t *window, size_t i, struct view_counter *c)
@@ -188,4 +190,57 @@ bool view_counter_named(const json_t *window, const char *name, struct view_coun
     const json_t *object = json_object_get(view_at(window, "slab.counters"), name);
     fill_counter(c, name, object);
     return object;
+}
+
+static void keep_only(json_t *object, const char *const *keys, size_t n)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        bool kept = false;
+        for (size_t i = 0; i < n; i++)
+            kept |= strcmp(key, keys[i]) == 0;
+        if (!kept)
+            json_object_del(object, key);
+    }
+}
+
+#define KEEP(object, ...)                                                                          \
+    do {                                                                                           \
+        static const char *const keys_[] = {__VA_ARGS__};                                          \
+        keep_only(object, keys_, sizeof(keys_) / sizeof(*keys_));                                  \
+    } while (0)
+
+static void slim_window(json_t *w)
+{
+    const char *name;
+    json_t *o;
+    json_t *cpu = json_object_get(w, "cpu"), *slab = json_object_get(w, "slab");
+    KEEP(w, "index", "valid", "cut_short", "window_ns", "throughput", "latency", "cpu", "slab",
+         "irq", "iowq", "sampling", "derived", "lock", "notes");
+    KEEP(json_object_get(w, "irq"), "available", "reason", "total");
+    KEEP(json_object_get(w, "iowq"), "available", "reason", "workers_seen");
+    KEEP(cpu, "available", "reason", "all", "by_node");
+    KEEP(json_object_get(cpu, "all"), "idle_percent");
+    json_object_foreach(json_object_get(cpu, "by_node"), name, o) KEEP(o, "idle_percent");
+    KEEP(slab, "available", "reason", "cache", "counters");
+    json_object_del(json_object_get(w, "derived"), "counters_per_gib");
+    json_object_foreach(json_object_get(slab, "counters"), name, o)
+    {
+        json_t *total = json_object_get(o, "total");
+        if (total)
+            json_object_set(json_object_get(slab, "counters"), name, total);
+    }
+}
+
+void view_slim(json_t *record)
+{
+    size_t i;
+    json_t *w;
+    KEEP(json_object_get(record, "host"), "kernel_release", "boot_id", "uptime_s", "cpu_model");
+    KEEP(record, "schema", "schema_version", "started_at", "label", "status", "exit_status",
+         "cut_short", "notes", "profile", "host", "windows");
+    json_array_foreach(json_object_get(record, "windows"), i, w) slim_window(w);
 }

@@ -34,8 +34,12 @@ const char *view_instrument(const json_t *record);
 /* One name for the run: its label, or "workload / cqs". */
 struct view_word view_name(const json_t *record);
 
-/* Name and total of counter number i of a window, in the order of the record; false at the end.
- * *total is NULL-like (known = false) when the counter was reset. */
+/* Takes out of a record what only the report of that one run shows (by node, by interrupt, by
+ * thread), so that thousands fit in memory side by side. */
+void view_slim(json_t *record);
+
+/* Name and total of counter number i of a window, in the order of the record; false at the end. Not
+ * known when the counter was reset. object holds "by_node", unless the record was slimmed. */
 struct view_counter {
     const char *name;
     const json_t *object;

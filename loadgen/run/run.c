@@ -211,6 +211,7 @@ static bool prepare(struct run *r)
 
     struct sample_ctx ctx = {
         .topo = r->topo,
+        .path = p->path,
         .slab = p->slab,
         .allow_merged = p->allow_merged,
         .edges_max = r->edges,

@@ -226,6 +226,27 @@ static void test_compare(void **state)
         json_decref(r[i]);
 }
 
+static void test_nfs_and_threads(void **state)
+{
+    (void)state;
+    json_t *r = load("published/t3-b-none.json"), *w = window_of(r, 0);
+    json_object_set_new(w, "nfs",
+                        json_pack("{s:b, s:s, s:s, s:i, s:{s:i, s:i, s:f, s:f}, s:[{}, {}]}",
+                                  "available", 1, "vers", "3", "protocol", "rdma", "rsize_bytes",
+                                  524288, "read", "operations", 99328, "transmissions", 99330,
+                                  "mean_rtt_ms", 4.25, "mean_execute_ms", 220.0, "connections"));
+    json_object_set_new(w, "sched",
+                        json_pack("{s:b, s:i, s:I, s:I, s:i}", "available", 1, "threads", 160,
+                                  "run_ns", (json_int_t)160000000000, "wait_ns",
+                                  (json_int_t)16000000000, "involuntary_switches", 1234));
+    char *text = run_text(r);
+    assert_says(text, "version 3, rdma, rsize 512 KiB, 2 connections; 99,328 READs, 2 sent");
+    assert_says(text, "on average 4.25 ms on the wire, 220 ms");
+    assert_says(text, "threads ran 10.00 % and waited for a CPU 1.00 % of the time,");
+    free(text);
+    json_decref(r);
+}
+
 /* T3: perf lock took the throughput from 45.5 to 25 GB/s and multiplied free_fastpath by 19 in A.
  * T2: 87 % of the contended acquisitions come from __slab_free in both columns, while free_slowpath
  * differs by 7,800 times. */
@@ -298,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_unavailable_is_not_zero),
         cmocka_unit_test(test_by_node),
         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_nfs_and_threads),
         cmocka_unit_test(test_instruments),
         cmocka_unit_test(test_bare_record),
         cmocka_unit_test(test_full_disk),

@@ -60,6 +60,7 @@ static json_t *record(const struct topo *topo, bool allow_merged)
     struct err err;
     json_t *r = record_new(), *notes = json_object_get(r, "notes");
     struct sample_ctx ctx = {.topo = topo,
+                             .path = "/mnt/file",
                              .slab = "nfs_page",
                              .allow_merged = allow_merged,
                              .edges_max = 2,
@@ -113,6 +114,16 @@ static void test_trees(void **state)
     json_decref(r);
     tree_put("/proc/stat", "cpu  0\ncpu0 1 1 1 1\ncpu9 1 1 1 1\n");
     tree_put("/proc/interrupts", "  CPU0 CPU1\n 24: 1 2 PCI-MSI 1-edge eth0\nERR: 0\n");
+    tree_put("/proc/softirqs", "  CPU0 CPU1\n NET_RX: 1 2\n");
+    tree_put("/proc/net/dev", "  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+    tree_put("/proc/self/mountstats", "device s:/e mounted on /mnt with fstype nfs statvers=1.1\n"
+                                      "\topts:\trw,vers=3,rsize=1048576,proto=rdma\n"
+                                      "\txprt:\trdma 0 1 2 3 4 5 6 7\n\txprt:\tnew 1\n"
+                                      "\t READ: 1 1 0 1 1 1 1 1 0\n");
+    tree_put("/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts", "7\n");
+    tree_put("/sys/devices/system/node/node0/meminfo", "Node 0 MemFree: 7 kB\n");
+    tree_put("/proc/self/task/1/status",
+             "Name:\tx\nvoluntary_ctxt_switches:\t1\nnonvoluntary_ctxt_switches:\t1\n");
     tree_put("/sys/kernel/slab/:0000128/free_fastpath", "9 C0=9\n");
     tree_put("/sys/kernel/slab/:0000128/sheaf_capacity", "60\n");
     tree_link("/sys/kernel/slab/nfs_page", ":0000128");
