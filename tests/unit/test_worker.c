@@ -1,0 +1,86 @@
+/* loadgen/run/worker.h: no two threads and no two windows share a cache line. */
+#include "../../loadgen/run/window.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void layout(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(struct crew, phase) % CACHE_LINE, 0);
+    assert_int_equal(offsetof(struct crew, failed) % CACHE_LINE, 0);
+    assert_true(offsetof(struct crew, failed) - offsetof(struct crew, phase) >= CACHE_LINE);
+    assert_int_equal(offsetof(struct worker, outstanding) % CACHE_LINE, 0);
+    assert_int_equal(sizeof(struct worker) % CACHE_LINE, 0);
+    assert_int_equal(sizeof(struct phase_counters) % CACHE_LINE, 0);
+    for (unsigned cpus = 1; cpus < 5000; cpus += 97) {
+        size_t bytes = worker_phase_bytes(cpus);
+        assert_int_equal(bytes % 4096, 0);
+        assert_true(bytes >= sizeof(struct phase_counters) + cpus * sizeof(counter));
+    }
+}
+
+/* Two made-up workers, three phases: the window is phase 1 alone. */
+static void sums_of_a_window(void **state)
+{
+    (void)state;
+    struct crew crew = {.threads = 2, .phases = 3, .cpus_n = 4};
+    crew.phase_bytes = worker_phase_bytes(4);
+    struct worker *w = aligned_alloc(CACHE_LINE, 2 * sizeof(*w));
+    assert_non_null(w);
+    for (unsigned i = 0; i < 2; i++) {
+        w[i] = (struct worker){.crew = &crew, .number = i};
+        w[i].phase_memory = aligned_alloc(4096, 3 * crew.phase_bytes);
+        for (unsigned p = 0; p < 3; p++) {
+            struct phase_counters *pc = worker_phase(&w[i], p);
+            *pc = (struct phase_counters){0};
+            counter_set(&pc->ios, 10 * (p + 1) + i);
+            counter_set(&pc->bytes, 1000 * (p + 1) + i);
+        }
+        struct phase_counters *pc = worker_phase(&w[i], 1);
+        counter_set(&pc->latency_min_ns, 5 + i);
+        counter_set(&pc->latency_max_ns, 50 + i);
+        counter_set(&pc->latency_sum_ns, 410);
+        counter_set(&pc->hist[hist_bucket(20)], 20 + i);
+    }
+    json_t *window = json_object(), *notes = json_array();
+    struct span span = {1, 1, 1000000000, 3000000000};
+    window_fill(window, w, &crew, &span, notes);
+    json_t *t = json_object_get(window, "throughput"), *l = json_object_get(window, "latency");
+    assert_int_equal(json_integer_value(json_object_get(t, "bytes")), 4001);
+    assert_int_equal(json_integer_value(json_object_get(t, "ios")), 41);
+    assert_true(json_real_value(json_object_get(t, "bytes_per_s")) == 2000.5); /* over 2 s */
+    assert_int_equal(json_integer_value(json_object_get(l, "count")), 41);
+    assert_int_equal(json_integer_value(json_object_get(l, "min_ns")), 5);
+    assert_int_equal(json_integer_value(json_object_get(l, "max_ns")), 51);
+    assert_int_equal(json_integer_value(json_object_get(l, "mean_ns")), 20);
+    assert_int_equal(json_integer_value(json_object_get(l, "p50_ns")), 20);
+    assert_int_equal(json_array_size(notes), 0);
+    json_decref(window);
+
+    /* A thread without I/O invalidates. */
+    counter_set(&worker_phase(&w[1], 1)->bytes, 0);
+    window = json_object();
+    window_fill(window, w, &crew, &span, notes);
+    assert_int_equal(json_array_size(notes), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(notes, 0), "level")),
+                        "invalid");
+    json_decref(window);
+    json_decref(notes);
+    for (unsigned i = 0; i < 2; i++)
+        free(w[i].phase_memory);
+    free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout),
+        cmocka_unit_test(sums_of_a_window),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
