@@ -25,10 +25,8 @@ static const struct {
     const char *name;
     report_fn make;
 } formats[] = {
-    {"text", text},
-    {"markdown", report_markdown},
-    {"csv", report_csv},
-    {"json", report_json},
+    {"text", text},        {"markdown", report_markdown}, {"csv", report_csv},
+    {"json", report_json}, {"html", report_html},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(*formats) };
@@ -40,7 +38,7 @@ static void help(void)
          "records of a folder, side by side. Files of a folder that are no records are named\n"
          "and left out.\n\n"
          "  --format FORMAT  text (default; 72 columns), markdown, csv (one line a window),\n"
-         "                   json\n\n"
+         "                   json, html (one page; its plots need gnuplot)\n\n"
          "Exit status: 0 done; 1 a record cannot be read or the report not written; 2 usage.");
 }
 
@@ -117,7 +115,7 @@ static report_fn find_format(const char *name, struct err *err)
     for (int i = 0; name && i < FORMATS; i++)
         if (strcmp(formats[i].name, name) == 0)
             return formats[i].make;
-    err_set(err, STATUS_USAGE, "--format: \"%s\" is none of text, markdown, csv, json",
+    err_set(err, STATUS_USAGE, "--format: \"%s\" is none of text, markdown, csv, json, html",
             name ? name : "");
     return NULL;
 }

@@ -25,6 +25,9 @@ bool report_markdown(FILE *out, const json_t *const *records, size_t n, struct e
 /* One line a window; columns are keys of the record, empty cells are unavailable. */
 bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
+/* One self-contained page with plots (by gnuplot, when it is there) and the tables. */
+bool report_html(FILE *out, const json_t *const *records, size_t n, struct err *err);
+
 /* {"schema": "numaload-report", "doubts": [...], "runs": [...]}. */
 bool report_json(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
