@@ -356,8 +356,10 @@ static bool write_head(struct journal *j, struct err *err)
         append(j->fd, json_pack("{s:i, s:I, s:I, s:s, s:s}", "journal", 1, "pid",
                                 (json_int_t)getpid(), "start", (json_int_t)start_time(getpid()),
                                 "boot", boot ? boot : "", "command", command ? command : ""));
-    if (!ok)
+    if (!ok) {
         err_set(err, STATUS_FAILED, "%s: %s", path, strerror(errno));
+        unlink(path);
+    }
     free(boot);
     free(command);
     return ok;
@@ -405,12 +407,12 @@ bool journal_begin(struct journal **out, const char *dir, journal_say *say, void
     j->lock_fd = take_lock(j->dir, err);
     if (j->lock_fd < 0)
         goto fail;
-    if (!clear_dead(j->dir, say, ctx, err) || !write_head(j, err))
+    /* The guardian first: a journal without one would stay behind if we were killed in between. */
+    if (!clear_dead(j->dir, say, ctx, err) ||
+        !guardian_start(&j->guardian, j->dir, j->lock_fd, err))
         goto fail;
-    if (!guardian_start(&j->guardian, j->dir, j->lock_fd, err)) {
-        char path[PATH_MAX];
-        if (journal_path(path, sizeof(path), j->dir, "journal", NULL))
-            unlink(path);
+    if (!write_head(j, err)) {
+        guardian_dismiss(&j->guardian);
         goto fail;
     }
     *out = j;

@@ -36,11 +36,12 @@ static bool no_memory(struct err *err)
     return err_set(err, STATUS_FAILED, KEY ": out of memory");
 }
 
-/* The CPUs where vector i may fire, and its turn among the vectors with the same ones. */
-static bool accept_of(struct place *p, const struct word *w, size_t i, hwloc_bitmap_t out,
-                      unsigned *turn, struct err *err)
+/* The CPUs where a vector may fire, and its turn among the vectors with the same ones. Vectors of a
+ * kind take turns, so that receive and transmit queues are each spread. */
+static bool accept_of(struct place *p, const struct word *w, const struct vector *v,
+                      hwloc_bitmap_t out, unsigned *turn, struct err *err)
 {
-    *turn = (unsigned)i;
+    *turn = v->turn;
     if (w->kind != WORD_BALANCED)
         return lever_cpus_of_word(p, KEY, p->ask.cq, w, USABLE_FOR_KERNEL, out, err);
     unsigned with_cpus = 0, nth = 0;
@@ -50,9 +51,9 @@ static bool accept_of(struct place *p, const struct word *w, size_t i, hwloc_bit
         return err_set(err, STATUS_FAILED, KEY " = balanced: no node has CPUs online");
     for (unsigned n = 0; n < p->topo->nodes_n; n++) {
         if (!hwloc_bitmap_intersects(p->topo->nodes[n].listed, p->topo->online) ||
-            nth++ != i % with_cpus)
+            nth++ != v->turn % with_cpus)
             continue;
-        *turn = (unsigned)i / with_cpus;
+        *turn = v->turn / with_cpus;
         hwloc_bitmap_and(out, p->topo->nodes[n].listed, p->topo->online);
     }
     return true;
@@ -69,7 +70,7 @@ static bool plan_vector(struct place *p, const struct word *w, struct irq *l, si
         v->accept = hwloc_bitmap_alloc();
         if (!v->accept)
             return no_memory(err);
-        if (!accept_of(p, w, i, v->accept, &turn, err))
+        if (!accept_of(p, w, v, v->accept, &turn, err))
             return false;
         want = text_printf("%d", usable_nth(p->topo, v->accept, turn));
         if (!want)

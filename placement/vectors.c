@@ -19,14 +19,28 @@ static bool wanted(const struct device *d, enum vector_use use, bool has_complet
     return d->kind == DEVICE_RDMA || use == VECTOR_QUEUE;
 }
 
+/* Whether two names differ in their digits only: "virtio1-input.0" and "virtio1-input.3". */
+static bool same_kind(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "0123456789");
+        b += strspn(b, "0123456789");
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
 static bool add_vector(struct vectors *v, unsigned irq, const char *action)
 {
     struct vector *bigger = realloc(v->list, (v->n + 1) * sizeof(*bigger));
     if (!bigger)
         return false;
     v->list = bigger;
-    v->list[v->n] =
-        (struct vector){.irq = irq, .action = strdup(action), .use = vector_use(action)};
+    unsigned turn = 0;
+    for (size_t i = 0; i < v->n; i++)
+        turn += same_kind(v->list[i].action, action);
+    v->list[v->n] = (struct vector){
+        .irq = irq, .action = strdup(action), .use = vector_use(action), .turn = turn};
     return v->list[v->n++].action != NULL;
 }
 

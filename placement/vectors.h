@@ -11,6 +11,8 @@ struct vector {
     unsigned irq;
     char *action; /* as /proc/interrupts names it */
     enum vector_use use;
+    unsigned turn; /* place among the device's vectors of the same kind (input.0, input.1 ...)
+                    */
     hwloc_bitmap_t accept; /* CPUs where it may fire; NULL: anywhere */
 };
 

@@ -35,6 +35,29 @@ static void vectors_come_from_the_function(void **state)
     means("nvme0n1", "140,141");
 }
 
+/* Each kind of vector counts its own turns. */
+static void turns(const char *name, const unsigned *want, size_t n)
+{
+    struct device d;
+    struct vectors v;
+    assert_true(device_find(&d, name, NULL));
+    assert_true(vectors_of_device(&v, &d, NULL));
+    assert_int_equal(v.n, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(v.list[i].turn, want[i]);
+    vectors_free(&v);
+    device_free(&d);
+}
+
+static void vectors_of_a_kind_take_turns(void **state)
+{
+    (void)state;
+    use_tree("devices");
+    turns("eth0", (unsigned[]){0, 0}, 2); /* input.0 and output.0 */
+    turns("mlx5_0", (unsigned[]){0, 1, 2, 3}, 4);
+    turns("rocep23s0", (unsigned[]){0, 1}, 2);
+}
+
 static void names_say_what_a_vector_is_for(void **state)
 {
     (void)state;
@@ -208,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_come_from_the_function),
+        cmocka_unit_test(vectors_of_a_kind_take_turns),
         cmocka_unit_test(names_say_what_a_vector_is_for),
         cmocka_unit_test(nodes_of_devices),
         cmocka_unit_test(soft_devices),

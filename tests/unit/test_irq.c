@@ -43,7 +43,7 @@ static void refuses(struct place_ask ask, enum status status, const char *why)
 static void one_cpu_a_vector(void **state)
 {
     (void)state;
-    writes((struct place_ask){.cq = "node:1", .device = "eth0"}, IRQ(25, 2) IRQ(26, 3));
+    writes((struct place_ask){.cq = "node:1", .device = "eth0"}, IRQ(25, 2) IRQ(26, 2));
     writes((struct place_ask){.cq = "node:0", .device = "mlx5_0"},
            IRQ(101, 0) IRQ(102, 1) IRQ(103, 0) IRQ(104, 1));
     writes((struct place_ask){.cq = "cpus:1-3", .device = "mlx5_0"},

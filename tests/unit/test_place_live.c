@@ -4,10 +4,15 @@
 #include "../../placement/pages.h"
 #include "../../placement/place.h"
 
-#include <numaif.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define BYTES (4u << 20)
 #define MASK_FILE "/sys/devices/virtual/workqueue/cpumask"
@@ -152,6 +157,51 @@ static void pages_elsewhere_are_noticed(void **state)
     place_free(p);
 }
 
+/* Answers EPERM to set_mempolicy, as container runtimes do. */
+static bool forbid_set_mempolicy(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof(code) / sizeof(*code), .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void seccomp_is_named(void **state)
+{
+    (void)state;
+    if (!t->numa || pages_policy_probe() != 0) {
+        print_message("skipped: set_mempolicy is not available here anyway\n");
+        skip();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct place *p;
+        struct err err = {0};
+        char word[32];
+        hwloc_bitmap_t nodes = topo_nodes_with_memory(t);
+        snprintf(word, sizeof(word), "node:%d", hwloc_bitmap_first(nodes));
+        const struct place_ask ask = {.mem = word, .threads = 1};
+        if (!forbid_set_mempolicy())
+            _exit(77);
+        if (place_plan(&p, t, &ask, &err))
+            _exit(1);
+        _exit(strstr(err.text, "seccomp profile") ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("skipped: no seccomp filters here\n");
+        skip();
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static struct place *plan_unbound(const char *word)
 {
     struct place *p;
@@ -236,6 +286,7 @@ int main(void)
         cmocka_unit_test(thread_stays_on_its_cpu),
         cmocka_unit_test(buffer_pages_are_counted),
         cmocka_unit_test(pages_elsewhere_are_noticed),
+        cmocka_unit_test(seccomp_is_named),
         cmocka_unit_test(work_queue_mask_is_set_and_put_back),
         cmocka_unit_test(mask_changed_under_us_is_theirs),
     };

@@ -1,0 +1,60 @@
+# Sourced by test_place_*.sh. Sets $root, $lab, $name and $numaload; boots nothing.
+# The program is $NUMALOAD, or the one of the release build.
+# shellcheck shell=bash
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+lab=$root/tools/lab
+name=$(basename "$0" .sh | tr _ -)$$
+numaload=${NUMALOAD:-$root/build/release/numaload}
+failed=0
+[ -x "$numaload" ] || {
+    echo "no program at $numaload; build it or set NUMALOAD" >&2
+    exit 77
+}
+
+trap '"$lab" down --name "$name" >/dev/null 2>&1 || true' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+ok() { printf 'ok      %s\n' "$1"; }
+bad() {
+    printf 'FAILED  %s\n' "$1"
+    [ $# -lt 2 ] || printf '        %s\n' "${@:2}"
+    failed=1
+}
+# check TEXT EXPECTED GOT
+check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected: $2" "got:      $3"; fi; }
+# contains TEXT PART: PART is in $got or $err
+contains() {
+    case "$got$err" in
+    *"$2"*) ok "$1" ;;
+    *) bad "$1" "not said: $2" "stdout: $got" "stderr: $err" ;;
+    esac
+}
+# boot OPTION...: a lab of this test's own
+boot() {
+    local rc=0
+    "$lab" up --name "$name" "$@" >&2 || rc=$?
+    [ $rc -eq 0 ] || exit $rc
+    out=$("$lab" out --name "$name")
+}
+# in_lab COMMAND...: stdout in $got, stderr in $err, exit status in $rc
+in_lab() {
+    rc=0
+    got=$("$lab" run --name "$name" -- "$@" 2>"$out/stderr") || rc=$?
+    err=$(cat "$out/stderr")
+}
+# lever RECORD NAME EXPRESSION: a value of a lever in a record that place exec wrote to $LAB_OUT
+lever() {
+    python3 -c '
+import json, sys
+levers = json.load(open(sys.argv[1]))["levers"]
+l = next(l for l in levers if l["lever"] == sys.argv[2])
+print(eval(sys.argv[3], {"l": l}))' "$out/$1" "$2" "$3"
+}
+# Every affinity and mask of the machine, as text. One process, since it runs often.
+snapshot='grep -s "" /proc/irq/*/smp_affinity_list /proc/irq/*/smp_affinity \
+    /sys/devices/virtual/workqueue/cpumask /sys/devices/virtual/workqueue/*/cpumask \
+    /sys/class/net/*/queues/*/rps_cpus /sys/class/net/*/queues/*/xps_cpus \
+    /proc/sys/kernel/numa_balancing; true'

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Placement decides on which node pages are freed (nfs_page, NFSv3 over soft-RoCE, direct reads by
+# threads on node 0): with the work queues when client and server are one guest, with nothing but the
+# network interrupt when they are two.
+# usage: test_place_frees.sh [one|two]...   (default: both)
+# shellcheck disable=SC2016 # quoted scripts are for the guest's shell
+. "$(dirname "${BASH_SOURCE[0]}")/place_common.sh"
+
+# Reads for 15 s and prints free_fastpath and free_slowpath of that time.
+# A free on another node than the object's is always a slow one.
+load='cache=/sys/kernel/slab/nfs_page
+total() { sed "s/ .*//" $cache/$1; }
+set -- $(total free_fastpath) $(total free_slowpath)
+end=$(($(cut -d. -f1 /proc/uptime) + 15))
+while [ $(cut -d. -f1 /proc/uptime) -lt $end ]; do
+    for i in 1 2 3 4; do dd if=/mnt/nfs/data of=/dev/null bs=1M count=16 skip=$((i * 16)) iflag=direct 2>/dev/null & done
+    wait
+done
+echo $(($(total free_fastpath) - $1)) $(($(total free_slowpath) - $2))'
+
+# remote_percent WORDS...: place exec with these words; the share of slow frees in $percent
+remote_percent() {
+    in_lab "$numaload" place exec --cpus node:0 "$@" -- sh -c "$load"
+    percent=0
+    if [ "$rc" -ne 0 ]; then
+        bad "place exec --cpus node:0 $*: exit status $rc" "$err"
+        return
+    fi
+    read -r fast slow <<<"$got"
+    percent=$((100 * slow / (fast + slow)))
+    echo "        $*: $fast fast and $slow slow frees, $percent % slow"
+}
+at_least() { if [ "$percent" -ge "$2" ]; then ok "$1"; else bad "$1" "$percent %, at least $2 % must be"; fi; }
+at_most() { if [ "$percent" -le "$2" ]; then ok "$1"; else bad "$1" "$percent %, at most $2 % may be"; fi; }
+
+fill='dd if=/dev/urandom of=$LAB_MOUNT/data bs=1M count=96 2>/dev/null && echo 3 >/proc/sys/vm/drop_caches'
+
+one() {
+    boot
+    in_lab sh -c "$fill"
+    remote_percent --cq node:0 --device rxe0
+    at_most "one guest, work queues on the node of the threads: frees are local" 10
+    remote_percent --cq node:1 --device rxe0
+    at_least "one guest, work queues on the other node: frees are remote" 90
+    "$lab" down --name "$name" >&2
+}
+
+two() {
+    boot --two-guests
+    in_lab sh -c "$fill"
+    remote_percent --cq node:0 --device eth0
+    at_most "two guests, interrupt on the node of the threads: most frees are local" 35
+    remote_percent --cq node:1 --device eth0
+    at_least "two guests, interrupt on the other node: most frees are remote" 70
+    "$lab" down --name "$name" >&2
+}
+
+for part in "${@:-one}" $([ $# -gt 0 ] || echo two); do
+    case $part in
+    one | two) "$part" ;;
+    *)
+        echo "usage: $0 [one|two]..." >&2
+        exit 2
+        ;;
+    esac
+done
+exit $failed
