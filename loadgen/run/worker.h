@@ -41,7 +41,7 @@ struct crew {
     const struct place *place;
     const struct engine_ops *engine;
     unsigned threads, iodepth;
-    unsigned batch; /* I/Os handed to the engine in one call, at most */
+    unsigned batch;     /* I/Os handed to the engine in one call, at most */
     unsigned phases;    /* windows + 2 */
     unsigned cpus_n;    /* length of cpu_hits */
     size_t phase_bytes; /* distance of two phase_counters */
