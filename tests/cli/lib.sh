@@ -1,9 +1,9 @@
 # What the command-line tests share. A test runs `expect STATUS PATTERN COMMAND...`: the exit status
 # must be STATUS and stdout with stderr must match the extended regular expression PATTERN.
-# Usage of each test: test_X.sh NUMALOAD SOURCE_DIR
+# The program is $NUMALOAD, or the one of the release build.
 set -u
-numaload=$1
-source_dir=$2
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+numaload=${NUMALOAD:-$source_dir/build/release/numaload}
 work=$(mktemp -d /dev/shm/numaload-test.XXXXXX)
 chmod 755 "$work"
 failures=0

@@ -5,7 +5,7 @@
 cp "$numaload" "$work/numaload" && chmod 755 "$work/numaload"
 n=$work/numaload
 "$n" prepare --path "$work/data" --size 8M >/dev/null || exit 1
-short=(--threads 2 --iodepth 2 --ramp 0s --window 100ms)
+short=(--threads 2 --iodepth 2 --ramp 0s --window 1s)
 
 expect 1 "no such file; .*numaload prepare" "$n" run --path "$work/none"
 expect 1 "is a directory, not a file" "$n" run --path "$work"
@@ -29,7 +29,7 @@ for engine in aio uring sync; do
     depth=2
     [ $engine = sync ] && depth=1
     "$n" run --path "$work/odd" --engine $engine --threads 1 --iodepth $depth --ramp 0s \
-        --window 200ms --json >"$work/odd.json" 2>/dev/null
+        --window 1s --json >"$work/odd.json" 2>/dev/null
     check "$engine reads a file that ends within a block" [ $? = 0 ]
     valid_record "$work/odd.json"
     # Laps of three reads: whole laps bring 2.5 MiB, and up to two reads belong to a begun lap.

@@ -4,7 +4,7 @@
 cp "$numaload" "$work/numaload" && chmod 755 "$work/numaload"
 n=$work/numaload
 "$n" prepare --path "$work/data" --size 4M >/dev/null || exit 1
-short=(--threads 2 --iodepth 2 --ramp 0s --window 100ms)
+short=(--threads 2 --iodepth 2 --ramp 0s --window 1s)
 
 max=$(cat /proc/sys/fs/aio-max-nr)
 expect 1 "fs.aio-max-nr is $max .*sysctl fs.aio-max-nr=" "$n" run --path "$work/data" \

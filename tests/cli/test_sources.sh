@@ -8,7 +8,7 @@ slab=$tree/sys/kernel/slab
 cp -r "$source_dir/tests/data/trees/one-node" "$tree"
 mkdir -p "$slab" "$tree/proc"
 cp /proc/meminfo "$tree/proc/meminfo"
-load=("$numaload" run --path "$work/data" --threads 2 --iodepth 2 --ramp 0s --window 100ms
+load=("$numaload" run --path "$work/data" --threads 2 --iodepth 2 --ramp 0s --window 1s
     --sysroot "$tree" --engine uring --json)
 
 run() {

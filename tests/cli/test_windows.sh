@@ -7,7 +7,7 @@ for engine in aio uring sync; do
     depth=4
     [ $engine = sync ] && depth=1
     "$numaload" run --path "$work/data" --engine $engine --threads 3 --iodepth $depth --block 64K \
-        --ramp 100ms --window 300ms --windows 3 --json >"$work/r.json" 2>"$work/err"
+        --ramp 100ms --window 1s --windows 3 --json >"$work/r.json" 2>"$work/err"
     check "$engine: status 0, not $?" [ $? = 0 ]
     valid_record "$work/r.json"
     holds "$work/r.json" 'r["status"] == "valid" and len(r["windows"]) == 3'
@@ -44,7 +44,7 @@ check "160 x 64: status $rc" [ $rc = "$(field "$work/r.json" 'r["exit_status"]')
 
 # Binding is strict and observed, where this machine has a node 0 with memory.
 if [ -d /sys/devices/system/node/node0 ]; then
-    "$numaload" run --path "$work/data" --threads 2 --iodepth 2 --ramp 0s --window 200ms \
+    "$numaload" run --path "$work/data" --threads 2 --iodepth 2 --ramp 0s --window 1s \
         --cpus node:0 --mem node:0 --json >"$work/r.json" 2>"$work/err"
     holds "$work/r.json" '{p["lever"]: p["reached"] for p in w["placement"]}["cpus"] is True'
     holds "$work/r.json" '{p["lever"]: p["reached"] for p in w["placement"]}["mem"] is True'

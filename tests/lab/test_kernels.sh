@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Kernels that cannot give the counters: a merged cache, and Debian's own kernel without them.
-# usage: test_kernels.sh NUMALOAD SOURCE_DIR; exit status 77 when this machine cannot run the lab
+# Exit status 77 when this machine cannot run the lab.
 . "$(dirname "$0")/../cli/lib.sh"
 lab=$source_dir/tools/lab
 name=kernels$$

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The published counter signature over NFS/RDMA on soft-RoCE: who frees where follows from the
 # placement, and the counters agree with the bytes that were read.
-# usage: test_signature.sh NUMALOAD SOURCE_DIR; exit status 77 when this machine cannot run the lab
+# Exit status 77 when this machine cannot run the lab.
 . "$(dirname "$0")/../cli/lib.sh"
 lab=$source_dir/tools/lab
 name=signature$$
