@@ -74,3 +74,16 @@ holds "$out/uring-v42.json" 'w["iowq"]["by_node"]["1"] == 0'
 check "the comparison names the placements" grep -q "node0 / node1" "$work/table"
 check "the comparison is wider than 72 columns" [ "$(awk '{ print length }' "$work/table" |
     sort -n | tail -n 1)" -le 72 ]
+
+# Interrupted twice while the last I/Os drain: it ends at once, saves nothing and puts the mask back.
+"$lab" remount --name $name --vers 3 || fail "remount with NFSv3"
+"$lab" run --name $name -- sh -c '
+    "$1" run "$2/profiles/lab.ini" --path /mnt/nfs/data --ramp 1s --window 60s --unbound node:1 \
+        --record /tmp/twice.json & pid=$!
+    sleep 8; cat /sys/devices/virtual/workqueue/cpumask
+    kill -INT $pid; sleep 0.5; kill -INT $pid; wait $pid
+    echo "status $?"; cat /sys/devices/virtual/workqueue/cpumask; ls /tmp/twice.json' \
+    sh "$numaload" "$source_dir" >"$work/twice" 2>"$work/err"
+check "interrupted twice: $(tr '\n' ' ' <"$work/twice") $(cat "$work/err")" \
+    [ "$(tr '\n' ' ' <"$work/twice")" = "c status 1 f " ]
+check "it says so" grep -q "interrupted twice: nothing was saved" "$work/err"
