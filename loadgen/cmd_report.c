@@ -9,9 +9,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define READERS_MAX 16
 
 typedef bool (*report_fn)(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
@@ -42,28 +47,35 @@ static void help(void)
          "Exit status: 0 done; 1 a record cannot be read or the report not written; 2 usage.");
 }
 
-struct records {
-    json_t **all;
-    size_t n, cap;
+/* A file to be read. */
+struct job {
+    char *path;
+    bool named; /* by the user: it must be a record; what is found in a folder need not */
+    json_t *record;
+    struct err err;
 };
 
-static bool keep(struct records *r, json_t *record, struct err *err)
+struct jobs {
+    struct job *all;
+    size_t n, cap;
+    atomic_size_t next; /* for the readers */
+};
+
+static bool add_job(struct jobs *j, const char *path, bool named, struct err *err)
 {
-    if (r->n == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 16;
-        json_t **bigger = realloc(r->all, cap * sizeof(*bigger));
-        if (!bigger) {
-            json_decref(record);
+    if (j->n == j->cap) {
+        size_t cap = j->cap ? 2 * j->cap : 16;
+        struct job *bigger = realloc(j->all, cap * sizeof(*bigger));
+        if (!bigger)
             return err_set(err, STATUS_FAILED, "report: out of memory");
-        }
-        r->all = bigger;
-        r->cap = cap;
+        j->all = bigger;
+        j->cap = cap;
     }
-    r->all[r->n++] = record;
-    if (r->n == 2)
-        view_slim(r->all[0]);
-    if (r->n >= 2)
-        view_slim(record);
+    struct job *job = &j->all[j->n];
+    *job = (struct job){.path = strdup(path), .named = named};
+    if (!job->path)
+        return err_set(err, STATUS_FAILED, "report: out of memory");
+    j->n++;
     return true;
 }
 
@@ -73,41 +85,86 @@ static int is_json(const struct dirent *d)
     return d->d_name[0] != '.' && len > 5 && strcmp(d->d_name + len - 5, ".json") == 0;
 }
 
-static bool add_folder(struct records *r, const char *folder, struct err *err)
+static bool add_folder(struct jobs *j, const char *folder, struct err *err)
 {
     struct dirent **names;
     int n = scandir(folder, &names, is_json, versionsort);
     if (n < 0)
         return err_set(err, STATUS_FAILED, "cannot read the folder \"%s\": %s", folder,
                        strerror(errno));
-    bool ok = true;
-    size_t before = r->n;
+    bool ok =
+        n > 0 || err_set(err, STATUS_FAILED, "the folder \"%s\" holds no records (*.json)", folder);
     for (int i = 0; i < n; i++) {
         char path[PATH_MAX];
-        json_t *record;
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
+        ok = ok && add_job(j, path, false, err);
         free(names[i]);
-        struct err bad = {0};
-        if (!ok)
-            continue;
-        if (record_read(path, &record, &bad))
-            ok = keep(r, record, err);
-        else
-            fprintf(stderr, "numaload: warning: left out: %s\n", bad.text);
     }
     free(names);
-    if (ok && r->n == before)
-        return err_set(err, STATUS_FAILED, "the folder \"%s\" holds no records (*.json)", folder);
     return ok;
 }
 
-static bool add(struct records *r, const char *path, struct err *err)
+static bool add(struct jobs *j, const char *path, struct err *err)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return add_folder(r, path, err);
-    json_t *record;
-    return record_read(path, &record, err) && keep(r, record, err);
+        return add_folder(j, path, err);
+    return add_job(j, path, true, err);
+}
+
+/* Several records are slimmed as soon as they were read: thousands fit in memory then. */
+static void *reader(void *arg)
+{
+    struct jobs *j = arg;
+    for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
+        struct job *job = &j->all[i];
+        if (record_read(job->path, &job->record, &job->err) && j->n > 1)
+            view_slim(job->record);
+    }
+    return NULL;
+}
+
+/* Parsing is all the work there is: on as many threads as there are CPUs. */
+static void read_all(struct jobs *j)
+{
+    pthread_t threads[READERS_MAX];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t want = cpus > READERS_MAX ? READERS_MAX : cpus > 1 ? (size_t)cpus : 1, n = 0;
+    if (j->n < 64)
+        want = 1;
+    while (n + 1 < want && pthread_create(&threads[n], NULL, reader, j) == 0)
+        n++;
+    reader(j);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+}
+
+/* Moves what was read to the front of `records`; says what was left out. */
+static bool take(struct jobs *j, json_t **records, size_t *n, struct err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        struct job *job = &j->all[i];
+        if (job->record) {
+            records[(*n)++] = job->record;
+            continue;
+        }
+        if (job->named) {
+            *err = job->err;
+            return false;
+        }
+        fprintf(stderr, "numaload: warning: left out: %s\n", job->err.text);
+    }
+    return *n > 0 || err_set(err, STATUS_FAILED, "none of the files is a record");
+}
+
+static void jobs_free(struct jobs *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        json_decref(j->all[i].record);
+        free(j->all[i].path);
+    }
+    free(j->all);
 }
 
 static report_fn find_format(const char *name, struct err *err)
@@ -148,7 +205,7 @@ static bool options(int argc, char **argv, int *paths, report_fn *make, bool *wa
 int cmd_report(int argc, char **argv)
 {
     struct err err = {0};
-    struct records r = {0};
+    struct jobs jobs = {0};
     report_fn make = text;
     bool want_help = false;
     int paths;
@@ -158,12 +215,19 @@ int cmd_report(int argc, char **argv)
         return STATUS_OK;
     }
     for (int i = 0; ok && i < paths; i++)
-        ok = add(&r, argv[i], &err);
-    ok = ok && make(stdout, (const json_t *const *)r.all, r.n, &err);
+        ok = add(&jobs, argv[i], &err);
+    size_t n;
+    json_t **records = calloc(jobs.n + 1, sizeof(*records));
+    if (ok && !records)
+        ok = err_set(&err, STATUS_FAILED, "report: out of memory");
+    if (ok) {
+        read_all(&jobs);
+        ok =
+            take(&jobs, records, &n, &err) && make(stdout, (const json_t *const *)records, n, &err);
+    }
     if (!ok)
         fprintf(stderr, "numaload: error: %s\n", err.text);
-    for (size_t i = 0; i < r.n; i++)
-        json_decref(r.all[i]);
-    free(r.all);
+    free(records);
+    jobs_free(&jobs);
     return ok ? STATUS_OK : (int)err.status;
 }

@@ -84,7 +84,8 @@ static void say_host(FILE *out, const json_t *record)
                       (long long)sockets, sockets == 1 ? "" : "s", (long long)cores,
                       (long long)threads);
     if (view_number(h, "uptime_s", &uptime_s))
-        snprintf(text + n, sizeof(text) - (size_t)n, ", up %.1f h", uptime_s / 3600);
+        snprintf(text + n, sizeof(text) - (size_t)n, ", up %.1f %s",
+                 uptime_s < 7200 ? uptime_s / 60 : uptime_s / 3600, uptime_s < 7200 ? "min" : "h");
     fmt_wrapped(out, 11, "machine    ", text);
 }
 
@@ -94,10 +95,12 @@ static void say_placement(FILE *out, const json_t *window)
     for (size_t i = 0; i < json_array_size(levers); i++) {
         const json_t *l = json_array_get(levers, i);
         const json_t *reached = json_object_get(l, "reached");
-        char text[1200], head[32];
+        char text[1200], head[72];
         int n = snprintf(text, sizeof(text), "asked %.200s", view_text(l, "asked", "nothing"));
         const char *applied = view_text(l, "applied", NULL), *seen = view_text(l, "observed", NULL);
         const char *reason = view_text(l, "reason", NULL);
+        if (!seen && !json_is_boolean(reached) && !applied)
+            continue; /* not asked for, and nothing to see */
         if (applied)
             n += snprintf(text + n, sizeof(text) - (size_t)n, "; applied %.250s", applied);
         n += snprintf(text + n, sizeof(text) - (size_t)n, "; observed %.250s",
@@ -107,7 +110,7 @@ static void say_placement(FILE *out, const json_t *window)
                           json_is_true(reached) ? "reached" : "NOT REACHED");
         if (reason)
             snprintf(text + n, sizeof(text) - (size_t)n, " (%.300s)", reason);
-        snprintf(head, sizeof(head), "%-10.10s ", view_text(l, "lever", "?"));
+        snprintf(head, sizeof(head), "%-10s ", fmt_word(view_text(l, "lever", "?"), 20).s);
         fmt_wrapped(out, 11, head, text);
     }
 }

@@ -190,6 +190,8 @@ static void test_command(void **state)
     assert_int_equal(report(out, sizeof(out), dir, NULL, NULL), STATUS_FAILED);
     assert_says(out, "holds no records");
     put("plan.json", "{}");
+    assert_int_equal(report(out, sizeof(out), dir, NULL, NULL), STATUS_FAILED);
+    assert_says(out, "none of the files is a record");
     put("cut.json", "{\"schema\": \"numaload-rec");
     put("old.json", "{\"schema\": \"numaload-record\", \"schema_version\": 7}");
     put("good.json", "{\"schema\": \"numaload-record\", \"schema_version\": 1}");
@@ -198,6 +200,26 @@ static void test_command(void **state)
     assert_says(out, "cut.json\" is not JSON");
     assert_says(out, "schema version 7");
     assert_says(out, "numaload: 2 runs");
+
+    /* many: several readers, the order of the folder */
+    for (int i = 0; i < 100; i++) {
+        char name[32], text[128];
+        snprintf(name, sizeof(name), "run-%d.json", i);
+        snprintf(text, sizeof(text),
+                 "{\"schema\": \"numaload-record\", \"schema_version\": 1, \"label\": \"n%d\"}", i);
+        put(name, text);
+    }
+    assert_int_equal(report(out, sizeof(out), "--format=json", dir, NULL), 0);
+    json_t *all = json_loads(strchr(out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *runs = json_object_get(all, "runs");
+    assert_int_equal(json_array_size(runs), 101);
+    for (size_t i = 0; i < 100; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%zu", i);
+        assert_string_equal(
+            json_string_value(json_object_get(json_array_get(runs, i + 1), "label")), name);
+    }
+    json_decref(all);
 
     char command[128];
     snprintf(command, sizeof(command), "rm -rf '%s'", dir);
