@@ -246,6 +246,75 @@ static void put_slub_stats(json_t *host)
     json_object_set_new(host, "slub_stats", json_boolean(found));
 }
 
+/* "always [madvise] never": the word in brackets. */
+static void put_thp(json_t *host)
+{
+    const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    char buf[256];
+    int error = read_line(path, buf, sizeof(buf));
+    char *open = error ? NULL : strchr(buf, '['), *close = open ? strchr(open, ']') : NULL;
+    if (close)
+        json_object_set_new(host, "transparent_hugepage",
+                            json_textn(open + 1, (size_t)(close - open - 1)));
+    else
+        json_set_missing(host, "transparent_hugepage", "%s: %s", path,
+                         error ? strerror(-error) : "no word in brackets");
+}
+
+/* What each weakness of the CPU is answered with: mitigations cost system calls and copies. */
+static void put_vulnerabilities(json_t *host)
+{
+    const char *dir = "/sys/devices/system/cpu/vulnerabilities";
+    char **names;
+    ssize_t n = sysroot_list(dir, &names);
+    if (n < 0) {
+        json_set_missing(host, "vulnerabilities", "%s: %s", dir, strerror((int)-n));
+        return;
+    }
+    json_t *o = json_object();
+    for (char **name = names; *name; name++) {
+        char path[PATH_MAX], buf[512];
+        snprintf(path, sizeof(path), "%s/%s", dir, *name);
+        if (read_line(path, buf, sizeof(buf)) == 0)
+            json_object_set_new(o, *name, json_text(buf));
+    }
+    sysroot_list_free(names);
+    json_object_set_new(host, "vulnerabilities", o);
+}
+
+static json_t *line_or_null(const char *dir, const char *file)
+{
+    char path[PATH_MAX + 64], buf[512];
+    snprintf(path, sizeof(path), "%s/%.32s", dir, file);
+    return read_line(path, buf, sizeof(buf)) == 0 && *buf ? json_text(buf) : json_null();
+}
+
+/* Devices that completions come from; a node of null is one that the device does not know. */
+static void put_rdma_devices(json_t *host)
+{
+    char **names;
+    json_t *list = json_array();
+    ssize_t n = sysroot_list("/sys/class/infiniband", &names);
+    for (ssize_t i = 0; i < n; i++) {
+        char dir[PATH_MAX], path[PATH_MAX + 32], target[PATH_MAX];
+        int64_t node = -1;
+        snprintf(dir, sizeof(dir), "/sys/class/infiniband/%s", names[i]);
+        snprintf(path, sizeof(path), "%s/device/numa_node", dir);
+        bool known = sysroot_read_i64(path, &node) == 0 && node >= 0;
+        snprintf(path, sizeof(path), "%s/device/driver", dir);
+        bool driver = sysroot_readlink(path, target, sizeof(target)) > 0;
+        const char *slash = driver ? strrchr(target, '/') : NULL;
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(names[i]), "driver",
+                            driver ? json_text(slash ? slash + 1 : target) : json_null(),
+                            "firmware", line_or_null(dir, "fw_ver"), "numa_node",
+                            known ? json_integer(node) : json_null()));
+    }
+    if (n >= 0)
+        sysroot_list_free(names);
+    json_object_set_new(host, "rdma_devices", list);
+}
+
 json_t *hostfacts_read(const struct topo *topo, json_t *notes)
 {
     json_t *host = json_object();
@@ -265,6 +334,10 @@ json_t *hostfacts_read(const struct topo *topo, json_t *notes)
     put_numa_balancing(host, notes);
     put_irqbalance(host, notes);
     put_slub_stats(host);
+    put_line(host, "cpu_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    put_thp(host);
+    put_vulnerabilities(host);
+    put_rdma_devices(host);
     char *config = read_config(release);
     put_debugging(host, config, notes);
     free(config);

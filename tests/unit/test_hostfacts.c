@@ -28,6 +28,15 @@ static void test_tree(void **state)
     tree_put("/sys/kernel/slab/nfs_page/free_slowpath", "0\n");
     tree_put("/boot/config-7.3.0-rc1", "CONFIG_SLUB_STATS=y\n# CONFIG_KASAN is not set\n"
                                        "CONFIG_DEBUG_LIST=y\nCONFIG_LOCK_STATISTICS=y\n");
+    tree_put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+    tree_put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    tree_put("/sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers\n");
+    tree_put("/sys/class/infiniband/mlx5_0/fw_ver", "28.39.1002\n");
+    tree_put("/sys/class/infiniband/mlx5_0/device/numa_node", "1\n");
+    tree_link("/sys/class/infiniband/mlx5_0/device/driver",
+              "../../../../bus/pci/drivers/mlx5_core");
+    tree_put("/sys/class/infiniband/rxe0/fw_ver", "\n");
+    tree_put("/sys/class/infiniband/rxe0/device/numa_node", "-1\n");
     struct topo *topo = topo_make(2, 4);
     json_t *notes = json_array();
     json_t *h = hostfacts_read(topo, notes);
@@ -48,6 +57,18 @@ static void test_tree(void **state)
     assert_true(json_is_false(json_at(h, "kernel_debugging", "CONFIG_LOCK_STAT", NULL)));
     assert_true(json_is_null(json_at(h, "product_name", NULL)));
     text(h, "product_name_reason");
+    assert_string_equal(text(h, "cpu_governor"), "performance");
+    assert_string_equal(text(h, "transparent_hugepage"), "madvise");
+    assert_string_equal(text(json_at(h, "vulnerabilities", NULL), "mds"),
+                        "Mitigation: Clear CPU buffers");
+    json_t *devices = json_at(h, "rdma_devices", NULL);
+    assert_int_equal(json_array_size(devices), 2);
+    assert_string_equal(text(json_array_get(devices, 0), "firmware"), "28.39.1002");
+    assert_string_equal(text(json_array_get(devices, 0), "driver"), "mlx5_core");
+    assert_json_int(json_at(json_array_get(devices, 0), "numa_node", NULL), 1);
+    /* -1 is "unknown" and never a node */
+    assert_true(json_is_null(json_at(json_array_get(devices, 1), "numa_node", NULL)));
+    assert_true(json_is_null(json_at(json_array_get(devices, 1), "firmware", NULL)));
     assert_true(has_note(notes, "warning", "irqbalance"));
     assert_true(has_note(notes, "warning", "numa_balancing"));
     assert_true(has_note(notes, "warning", "CONFIG_DEBUG_LIST"));
