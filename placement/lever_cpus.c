@@ -45,20 +45,33 @@ static bool give(struct place *p, struct cpus *l, unsigned i, hwloc_const_bitmap
     return true;
 }
 
+/* Isolated CPUs are kept free for those who name them: a node or a socket does without them while
+ * it has others, as it would for a process that never asked for an affinity. */
+static void leave_isolated_alone(const struct topo *t, hwloc_bitmap_t set)
+{
+    if (!hwloc_bitmap_isincluded(set, t->isolated))
+        hwloc_bitmap_andnot(set, set, t->isolated);
+}
+
 static bool plan_spread(struct place *p, struct cpus *l, struct err *err)
 {
-    hwloc_bitmap_t nodes = topo_nodes_with_cpus(p->topo);
-    if (!nodes)
+    hwloc_bitmap_t nodes = topo_nodes_with_cpus(p->topo), set = hwloc_bitmap_alloc();
+    if (!nodes || !set) {
+        hwloc_bitmap_free(nodes);
+        hwloc_bitmap_free(set);
         return no_memory(err);
+    }
     int n = hwloc_bitmap_weight(nodes), id = -1;
     bool ok = n > 0 || err_set(err, STATUS_FAILED, KEY " = spread: no node has usable CPUs");
     for (unsigned i = 0; ok && i < p->ask.threads; i++) {
         id = hwloc_bitmap_next(nodes, id);
         if (id < 0)
             id = hwloc_bitmap_first(nodes);
-        const struct topo_node *node = &p->topo->nodes[topo_node_index(p->topo, id)];
-        ok = give(p, l, i, node->cpus, i / (unsigned)n) || no_memory(err);
+        hwloc_bitmap_copy(set, p->topo->nodes[topo_node_index(p->topo, id)].cpus);
+        leave_isolated_alone(p->topo, set);
+        ok = give(p, l, i, set, i / (unsigned)n) || no_memory(err);
     }
+    hwloc_bitmap_free(set);
     hwloc_bitmap_free(nodes);
     return ok;
 }
@@ -69,6 +82,8 @@ static bool plan_one_set(struct place *p, struct cpus *l, const struct word *w, 
     if (!set)
         return no_memory(err);
     bool ok = lever_cpus_of_word(p, KEY, p->ask.cpus, w, USABLE_FOR_THREADS, set, err);
+    if (ok && w->kind != WORD_CPUS)
+        leave_isolated_alone(p->topo, set);
     if (ok && w->kind == WORD_CPUS)
         hwloc_bitmap_andnot(l->left_out, w->cpus, set);
     if (ok && w->kind == WORD_NODE)

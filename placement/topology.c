@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,41 @@ static int read_sibling(unsigned cpu, hwloc_bitmap_t scratch)
     return hwloc_bitmap_weight(scratch);
 }
 
+/* Keeps the members of `cpus` that this process may run on, found out by trying: the only way that
+ * knows the cpuset whatever its version and mount. The affinity is as before afterwards. */
+static void keep_what_can_be_had(hwloc_bitmap_t cpus)
+{
+    const size_t size = CPU_ALLOC_SIZE(SET_ID_MAX + 1);
+    cpu_set_t *old = CPU_ALLOC(SET_ID_MAX + 1), *mask = CPU_ALLOC(SET_ID_MAX + 1);
+    bool tried = false;
+    int c;
+    if (old && mask && sched_getaffinity(0, size, old) == 0) {
+        CPU_ZERO_S(size, mask);
+        hwloc_bitmap_foreach_begin(c, cpus) CPU_SET_S((size_t)c, size, mask);
+        hwloc_bitmap_foreach_end();
+        tried = sched_setaffinity(0, size, mask) == 0 && sched_getaffinity(0, size, mask) == 0;
+        sched_setaffinity(0, size, old);
+    }
+    for (c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c))
+        if (!tried || !CPU_ISSET_S((size_t)c, size, mask))
+            hwloc_bitmap_clr(cpus, (unsigned)c);
+    CPU_FREE(old);
+    CPU_FREE(mask);
+}
+
+/* With isolcpus a process starts with an affinity without the isolated CPUs, although its cpuset
+ * has them. A recorded tree cannot be tried; there they are believed. */
+static void allow_isolated(struct topo *t, hwloc_bitmap_t scratch)
+{
+    hwloc_bitmap_and(scratch, t->isolated, t->online);
+    hwloc_bitmap_andnot(scratch, scratch, t->allowed);
+    if (hwloc_bitmap_iszero(scratch))
+        return;
+    if (sysroot_live())
+        keep_what_can_be_had(scratch);
+    hwloc_bitmap_or(t->allowed, t->allowed, scratch);
+}
+
 static bool load_cpus(struct topo *t, struct err *err)
 {
     bool found, ok = false;
@@ -198,6 +234,7 @@ static bool load_cpus(struct topo *t, struct err *err)
     if (!read_status_set("Cpus_allowed_list", present, t->allowed, err) ||
         !read_list(CPU_DIR "/isolated", t->isolated, &found, err))
         goto out;
+    allow_isolated(t, scratch);
     t->cpus_n = (unsigned)hwloc_bitmap_last(present) + 1;
     t->cpus = calloc(t->cpus_n, sizeof(*t->cpus));
     if (!t->cpus) {

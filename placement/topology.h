@@ -28,7 +28,8 @@ struct topo_node {
 struct topo_cpu {
     bool present; /* the kernel has a directory for it */
     bool online;
-    bool allowed;  /* by this process's cpuset (Cpus_allowed of /proc/self/status) */
+    bool allowed;  /* by this process's cpuset: Cpus_allowed of /proc/self/status, and isolated
+                       CPUs, which a process has to ask for */
     bool isolated; /* /sys/devices/system/cpu/isolated */
     int node;      /* -1: in no node's list */
     int package;   /* physical_package_id; -1: unknown */

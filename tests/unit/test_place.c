@@ -136,11 +136,15 @@ static void why_a_node_has_no_cpus(void **state)
 static void isolated_cpus_one_a_thread(void **state)
 {
     (void)state;
-    /* Cores are 0-1, 2-3, 4-5, 6-7: the first CPU of each core comes first. */
+    /* Isolated are 2-3 of node 0, 6-7 of node 1 and all of node 2. Cores are 0-1, 2-3 and so on:
+     * the first CPU of each core comes first. */
     gives("isolated", "cpus:2-3,6-7", 5, "2|6|3|7|2");
-    gives("isolated", "node:0", 4, "0|2|1|3");
+    gives("isolated", "cpus:1-2", 2, "2|1");
     gives("isolated", "cpus:0-1", 2, "0-1|0-1");
-    gives("isolated", "spread", 4, "0|4|2|6");
+    gives("isolated", "node:0", 2, "0-1|0-1");
+    gives("isolated", "node:2", 3, "8|9|8");
+    gives("isolated", "socket:1", 1, "4-5");
+    gives("isolated", "spread", 6, "0-1|4-5|8|0-1|4-5|9");
 }
 
 static void unpinned_is_no_set(void **state)

@@ -164,9 +164,12 @@ static void isolated(void **state)
 {
     (void)state;
     struct topo *t = load_tree("isolated");
-    assert_set(t->isolated, "2-3,6-7");
+    assert_set(t->isolated, "2-3,6-9");
     assert_true(t->cpus[3].isolated);
     assert_false(t->cpus[1].isolated);
+    /* Cpus_allowed is 0-1,4-5: a process does not begin on isolated CPUs, but may ask for them. */
+    assert_set(t->allowed, "0-9");
+    assert_set(t->nodes[2].cpus, "8-9");
     topo_free(t);
 }
 
