@@ -1,12 +1,21 @@
 # Sourced by test_place_*.sh. Sets $root, $lab, $name and $numaload; boots nothing.
 # The program is $NUMALOAD, or the one of the release build.
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # variables are for the test that sources this
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 lab=$root/tools/lab
 name=$(basename "$0" .sh | tr _ -)$$
 numaload=${NUMALOAD:-$root/build/release/numaload}
+# CTest gives the program and the source folder first.
+case ${1:-} in
+*/*)
+    numaload=$1
+    shift
+    [ $# -eq 0 ] || shift
+    ;;
+esac
 failed=0
 [ -x "$numaload" ] || {
     echo "no program at $numaload; build it or set NUMALOAD" >&2
