@@ -99,7 +99,7 @@ static void say_placement(FILE *out, const json_t *window)
         int n = snprintf(text, sizeof(text), "asked %.200s", view_text(l, "asked", "nothing"));
         const char *applied = view_text(l, "applied", NULL), *seen = view_text(l, "observed", NULL);
         const char *reason = view_text(l, "reason", NULL);
-        if (!seen && !json_is_boolean(reached) && !applied)
+        if ((!seen || !*seen) && !json_is_boolean(reached) && !applied)
             continue; /* not asked for, and nothing to see */
         if (applied)
             n += snprintf(text + n, sizeof(text) - (size_t)n, "; applied %.250s", applied);
