@@ -121,7 +121,9 @@ const struct key profile_keys[] = {
      .type = KEY_TEXT,
      .offset = FIELD(device),
      .meta = "NAME",
-     .help = "The RDMA, network or block device that cq, nic and remote mean."},
+     .help =
+         "The RDMA, network or block device that cq, nic and remote mean. Default: the one behind "
+         "the file: of the route to its NFS server, or its disk."},
     {.name = "strict",
      .type = KEY_BOOL,
      .offset = FIELD(strict),
