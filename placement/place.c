@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const struct lever_ops *const levers[] = {&lever_cpus,    &lever_mem, &lever_irq,
-                                                 &lever_unbound, &lever_rps, &lever_balancing};
+                                                 &lever_unbound, &lever_rps, &lever_balancing,
+                                                 &lever_scope};
 
 #define LEVERS_N (sizeof(levers) / sizeof(*levers))
 _Static_assert(LEVERS_N <= LEVERS_MAX, "raise LEVERS_MAX");
@@ -21,9 +22,16 @@ static bool copy_ask(struct place *p, const struct place_ask *ask)
     const struct {
         const char **text, *unset;
     } texts[] = {
-        {&p->ask.cpus, "unpinned"},     {&p->ask.mem, "default"}, {&p->ask.cq, "leave"},
-        {&p->ask.unbound, "leave"},     {&p->ask.rps, "leave"},   {&p->ask.numa_balancing, "leave"},
-        {&p->ask.irqbalance, "refuse"}, {&p->ask.device, NULL},   {&p->ask.journal_dir, NULL},
+        {&p->ask.wq_scope, "leave"},
+        {&p->ask.cpus, "unpinned"},
+        {&p->ask.mem, "default"},
+        {&p->ask.cq, "leave"},
+        {&p->ask.unbound, "leave"},
+        {&p->ask.rps, "leave"},
+        {&p->ask.numa_balancing, "leave"},
+        {&p->ask.irqbalance, "refuse"},
+        {&p->ask.device, NULL},
+        {&p->ask.journal_dir, NULL},
         {&p->ask.path, NULL},
     };
     _Static_assert(sizeof(texts) / sizeof(*texts) <= PLACE_TEXTS_MAX, "raise PLACE_TEXTS_MAX");

@@ -28,6 +28,8 @@ struct place_ask {
     const char *rps;     /* leave | node:N | nic | remote | cpus:LIST: rps and xps masks of the
                             network device */
     const char *numa_balancing; /* leave | off */
+    const char *wq_scope;       /* leave | cpu | smt | cache | numa | system: affinity_scope of the
+                                   unbound work queues */
     const char *irqbalance; /* refuse | ignore: what to do when one runs and cq moves interrupts */
     const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: found
                            from path when one is needed */

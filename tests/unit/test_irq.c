@@ -128,6 +128,10 @@ static void rps_and_balancing(void **state)
     refuses((struct place_ask){.rps = "node:1"}, STATUS_USAGE, "name a network device");
     writes((struct place_ask){.numa_balancing = "off"}, "/proc/sys/kernel/numa_balancing 1>0\n");
     writes((struct place_ask){.numa_balancing = "leave"}, "");
+    writes((struct place_ask){.wq_scope = "numa"},
+           "/sys/devices/virtual/workqueue/ib-comp-unb-wq/affinity_scope default (cache)>numa\n");
+    writes((struct place_ask){.wq_scope = "leave"}, "");
+    refuses((struct place_ask){.wq_scope = "node"}, STATUS_USAGE, "none of leave | cpu");
     refuses((struct place_ask){.numa_balancing = "on"}, STATUS_USAGE, "none of leave | off");
 }
 
