@@ -32,6 +32,7 @@ static void help(void)
          "it so, for use beside any other tool, until restore; exec runs a command in a\n"
          "placement, says where it and its interrupts really ran, and puts everything back.\n\n"
          "PLACEMENT: --cpus WORD --mem WORD --cq WORD --device NAME --unbound WORD --rps WORD\n"
+         "--wq-scope WORD --path FILE (finds the device behind it)\n"
          "--numa-balancing off --irqbalance ignore --strict --min-share-percent N\n"
          "--allow-partial, as in 'numaload run --help'; a profile can be given as well.\n"
          "--dry-run prints each write that would be made. --run-dir DIR is for the journal\n"
@@ -221,9 +222,11 @@ static bool read_order(struct order *o, int argc, char **argv, struct err *err)
                                        "mem",
                                        "cq",
                                        "device",
+                                       "path",
                                        "unbound",
                                        "rps",
                                        "numa-balancing",
+                                       "wq-scope",
                                        "irqbalance",
                                        "strict",
                                        "record",

@@ -12,6 +12,7 @@
 #define FIELD(f) offsetof(struct profile, f)
 
 static const char *const irqbalance_words[] = {"refuse", "ignore", NULL};
+static const char *const scope_words[] = {"leave", "cpu", "smt", "cache", "numa", "system", NULL};
 static const char *const balancing_words[] = {"leave", "off", NULL};
 
 /* The published case is the default: direct reads of 1 MiB, 160 threads x 64, one window of 10 s.
@@ -121,7 +122,9 @@ const struct key profile_keys[] = {
      .type = KEY_TEXT,
      .offset = FIELD(device),
      .meta = "NAME",
-     .help = "The RDMA, network or block device that cq, nic and remote mean."},
+     .help =
+         "The RDMA, network or block device that cq, nic and remote mean. Default: the one behind "
+         "the file: of the route to its NFS server, or its disk."},
     {.name = "strict",
      .type = KEY_BOOL,
      .offset = FIELD(strict),
@@ -163,6 +166,14 @@ const struct key profile_keys[] = {
      .meta = "WORD",
      .help = "Mask of all unbound work queues, which decides where soft-RoCE completes: leave, "
              "all, node:N, cpus:LIST. Put back at the end. Needs root."},
+    {.name = "wq-scope",
+     .type = KEY_TEXT,
+     .offset = FIELD(wq_scope),
+     .def = "leave",
+     .words = scope_words,
+     .meta = "WORD",
+     .help = "affinity_scope of the work queues that have one: leave, cpu, smt, cache, numa, "
+             "system. Put back at the end. Needs root."},
     {.name = "slab",
      .type = KEY_TEXT,
      .offset = FIELD(slab),

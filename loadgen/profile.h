@@ -60,6 +60,7 @@ struct profile {
     char *unbound;
     char *rps;
     char *numa_balancing;
+    char *wq_scope;
     char *irqbalance;
     bool strict;
     uint64_t min_share_percent;

@@ -50,6 +50,13 @@ bool lever_write(struct place *p, struct lever_value *v, struct err *err)
     return true;
 }
 
+bool lever_no_device(const struct place *p, const char *prefix, struct err *err)
+{
+    return err_set(err, STATUS_USAGE, "%s: of which device? Name it with --device%s%s", prefix,
+                   p->device_tried ? "; it was not found: " : "",
+                   p->device_tried ? p->device_tried : "");
+}
+
 bool lever_cpus_of_word(const struct place *p, const char *key, const char *text,
                         const struct word *w, enum usable_for who, hwloc_bitmap_t out,
                         struct err *err)
@@ -63,7 +70,7 @@ bool lever_cpus_of_word(const struct place *p, const char *key, const char *text
         return usable_socket(p->topo, prefix, w->id, who, out, err);
     if (w->kind == WORD_NIC || w->kind == WORD_REMOTE) {
         if (!p->device_named)
-            return err_set(err, STATUS_USAGE, "%s: of which device? Name it with --device", prefix);
+            return lever_no_device(p, prefix, err);
         if (!device_node(&p->device, p->topo, &node, err))
             return err_prefix(err, "%s", prefix);
     }

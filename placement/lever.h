@@ -80,6 +80,8 @@ struct place {
     char *ask_text[PLACE_TEXTS_MAX];
     struct device device; /* when device_named */
     bool device_named;
+    char *device_how;   /* on what grounds the device was found; NULL: it was named, or none */
+    char *device_tried; /* why none could be found; NULL: not looked for, or found */
     hwloc_bitmap_t workqueue_cpus; /* set by the irq lever for a device without interrupts: the
                                       unbound lever acts in its place */
     struct journal *journal;       /* NULL until the first write */
@@ -92,12 +94,15 @@ struct place {
 };
 
 extern const struct lever_ops lever_cpus, lever_mem, lever_irq, lever_unbound, lever_rps,
-    lever_balancing;
+    lever_balancing, lever_scope;
 
 /* Allocates a lever of `bytes` (its struct begins with struct lever). NULL when memory is out, err
  * set. */
 void *lever_new(const struct lever_ops *ops, size_t bytes, const char *word, bool asked,
                 struct err *err);
+
+/* Refuses for want of a device, with what was tried to find one. */
+bool lever_no_device(const struct place *p, const char *prefix, struct err *err);
 
 /* The CPUs behind node:, socket:, nic, remote or cpus:; `text` is the word as said. */
 bool lever_cpus_of_word(const struct place *p, const char *key, const char *text,

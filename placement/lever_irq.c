@@ -135,9 +135,9 @@ static bool plan(struct place *p, const struct word *w, struct irq *l, struct er
 {
     if (!p->device_named) {
         l->not_applicable = text_printf("no device was named");
-        return !l->base.asked ||
-               err_set(err, STATUS_USAGE, KEY " = %s: of which device? Name it with --device",
-                       p->ask.cq);
+        char key[64];
+        snprintf(key, sizeof(key), KEY " = %.50s", p->ask.cq);
+        return !l->base.asked || lever_no_device(p, key, err);
     }
     if (p->device.soft)
         return plan_soft(p, w, l, err);
@@ -389,6 +389,9 @@ static void observe(const struct place *p, const struct lever *lever, const stru
     const struct vector_counts *a = at_edge(l, w->from), *b = at_edge(l, w->to);
     struct tally t = {.by_node = calloc(p->topo->nodes_n, sizeof(*t.by_node))};
     if (l->not_applicable || !a || !b || !t.by_node) {
+        if (p->device_named)
+            out->detail = json_pack("{s:s, s:s}", "device", p->device.name, "device_chosen",
+                                    p->device_how ? p->device_how : "named");
         out->reason = text_printf("%s", l->not_applicable ? l->not_applicable
                                                           : "/proc/interrupts was not read");
         free(t.by_node);
@@ -404,7 +407,8 @@ static void observe(const struct place *p, const struct lever *lever, const stru
     }
     judge(p, l, w, a, b, &t, out);
     out->observed = lever_shares(p->topo, t.by_node, 0, "");
-    out->detail = json_pack("{s:s, s:s, s:i, s:I, s:o, s:o}", "device", p->device.name, "kind",
+    out->detail = json_pack("{s:s, s:s, s:s, s:i, s:I, s:o, s:o}", "device", p->device.name,
+                            "device_chosen", p->device_how ? p->device_how : "named", "kind",
                             device_kind_name(p->device.kind), "numa_node", p->device.numa_node,
                             "interrupts", (json_int_t)t.total, "interrupts_where_asked",
                             l->base.asked ? json_integer((json_int_t)t.accepted) : json_null(),

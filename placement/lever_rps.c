@@ -44,6 +44,8 @@ static bool plan(struct place *p, const struct word *w, struct masks *l, struct 
 {
     const char *netdev = netdev_of(p);
     if (l->base.asked) {
+        if (!p->device_named && p->device_tried)
+            return lever_no_device(p, KEY, err);
         if (!*netdev)
             return err_set(err, STATUS_USAGE, KEY " = %s: name a network device", p->ask.rps);
         l->want = hwloc_bitmap_alloc();

@@ -1,13 +1,16 @@
 #include "lever.h"
 
+#include "behind.h"
 #include "sysroot.h"
 #include "text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct lever_ops *const levers[] = {&lever_cpus,    &lever_mem, &lever_irq,
-                                                 &lever_unbound, &lever_rps, &lever_balancing};
+                                                 &lever_unbound, &lever_rps, &lever_balancing,
+                                                 &lever_scope};
 
 #define LEVERS_N (sizeof(levers) / sizeof(*levers))
 _Static_assert(LEVERS_N <= LEVERS_MAX, "raise LEVERS_MAX");
@@ -19,9 +22,17 @@ static bool copy_ask(struct place *p, const struct place_ask *ask)
     const struct {
         const char **text, *unset;
     } texts[] = {
-        {&p->ask.cpus, "unpinned"},     {&p->ask.mem, "default"}, {&p->ask.cq, "leave"},
-        {&p->ask.unbound, "leave"},     {&p->ask.rps, "leave"},   {&p->ask.numa_balancing, "leave"},
-        {&p->ask.irqbalance, "refuse"}, {&p->ask.device, NULL},   {&p->ask.journal_dir, NULL},
+        {&p->ask.wq_scope, "leave"},
+        {&p->ask.cpus, "unpinned"},
+        {&p->ask.mem, "default"},
+        {&p->ask.cq, "leave"},
+        {&p->ask.unbound, "leave"},
+        {&p->ask.rps, "leave"},
+        {&p->ask.numa_balancing, "leave"},
+        {&p->ask.irqbalance, "refuse"},
+        {&p->ask.device, NULL},
+        {&p->ask.journal_dir, NULL},
+        {&p->ask.path, NULL},
     };
     _Static_assert(sizeof(texts) / sizeof(*texts) <= PLACE_TEXTS_MAX, "raise PLACE_TEXTS_MAX");
     for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -31,6 +42,41 @@ static bool copy_ask(struct place *p, const struct place_ask *ask)
             return false;
         *texts[i].text = p->ask_text[i];
     }
+    return true;
+}
+
+static bool needs_device(const struct place_ask *ask)
+{
+    return strcmp(ask->cq, "leave") != 0 || strcmp(ask->rps, "leave") != 0 ||
+           strcmp(ask->cpus, "nic") == 0 || strcmp(ask->cpus, "remote") == 0;
+}
+
+static void say_device(const struct place *p)
+{
+    char *text = text_printf("device %s: %s", p->device.name, p->device_how);
+    if (text && p->ask.say)
+        p->ask.say(p->ask.say_ctx, text);
+    else if (text)
+        fprintf(stderr, "%s\n", text);
+    free(text);
+}
+
+/* Nobody named one: the file under load tells. That there is none is for the lever to say which
+ * needs it; false only when the one that was found cannot be read. */
+static bool find_device(struct place *p, struct err *err)
+{
+    char name[DEVICE_NAME_MAX];
+    struct err why;
+    if (!p->ask.path || !*p->ask.path)
+        return true;
+    if (!behind_find(p->ask.path, name, &p->device_how, &why)) {
+        p->device_tried = strdup(why.text);
+        return true;
+    }
+    p->device_named = device_find(&p->device, name, err);
+    if (!p->device_named)
+        return err_prefix(err, "%s", p->device_how ? p->device_how : p->ask.path);
+    say_device(p);
     return true;
 }
 
@@ -52,6 +98,10 @@ bool place_plan(struct place **out, const struct topo *topo, const struct place_
             place_free(p);
             return false;
         }
+    }
+    if (!p->device_named && needs_device(&p->ask) && !find_device(p, err)) {
+        place_free(p);
+        return false;
     }
     for (size_t i = 0; i < LEVERS_N; i++) {
         struct lever *l = NULL;
@@ -107,6 +157,8 @@ void place_free(struct place *p)
     free_sets(p->thread_mem, p->ask.threads);
     free_pages(p);
     device_free(&p->device);
+    free(p->device_how);
+    free(p->device_tried);
     hwloc_bitmap_free(p->workqueue_cpus);
     for (unsigned i = 0; i < sizeof(p->ask_text) / sizeof(*p->ask_text); i++)
         free(p->ask_text[i]);

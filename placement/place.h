@@ -28,8 +28,12 @@ struct place_ask {
     const char *rps;     /* leave | node:N | nic | remote | cpus:LIST: rps and xps masks of the
                             network device */
     const char *numa_balancing; /* leave | off */
+    const char *wq_scope;       /* leave | cpu | smt | cache | numa | system: affinity_scope of the
+                                   unbound work queues */
     const char *irqbalance; /* refuse | ignore: what to do when one runs and cq moves interrupts */
-    const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: none */
+    const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: found
+                           from path when one is needed */
+    const char *path;   /* the file under load, NULL: none */
     double min_share;   /* of interrupts where asked for cq to be reached; 0: 0.95 */
     bool strict;        /* an interrupt that cannot be moved is a failure, not a remark */
     unsigned threads;   /* workers that will call place_bind_thread, >= 1 */

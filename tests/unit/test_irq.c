@@ -52,6 +52,10 @@ static void one_cpu_a_vector(void **state)
            IRQ(101, 0) IRQ(102, 2) IRQ(103, 1) IRQ(104, 3));
     writes((struct place_ask){.cq = "leave", .device = "mlx5_0"}, "");
     writes((struct place_ask){.cq = NULL}, "");
+    /* The disk behind the file is found, and only when something needs it. */
+    writes((struct place_ask){.cq = "node:1", .path = "/data/x"},
+           IRQ(140, 2) "/proc/irq/141/smp_affinity_list 2>3\n");
+    writes((struct place_ask){.cq = "leave", .path = "/mnt/nfs/x"}, "");
 }
 
 static void node_of_the_device_and_the_other(void **state)
@@ -124,6 +128,10 @@ static void rps_and_balancing(void **state)
     refuses((struct place_ask){.rps = "node:1"}, STATUS_USAGE, "name a network device");
     writes((struct place_ask){.numa_balancing = "off"}, "/proc/sys/kernel/numa_balancing 1>0\n");
     writes((struct place_ask){.numa_balancing = "leave"}, "");
+    writes((struct place_ask){.wq_scope = "numa"},
+           "/sys/devices/virtual/workqueue/ib-comp-unb-wq/affinity_scope default (cache)>numa\n");
+    writes((struct place_ask){.wq_scope = "leave"}, "");
+    refuses((struct place_ask){.wq_scope = "node"}, STATUS_USAGE, "none of leave | cpu");
     refuses((struct place_ask){.numa_balancing = "on"}, STATUS_USAGE, "none of leave | off");
 }
 
@@ -131,6 +139,8 @@ static void what_cannot_be_asked(void **state)
 {
     (void)state;
     refuses((struct place_ask){.cq = "node:1"}, STATUS_USAGE, "cq = node:1: of which device?");
+    refuses((struct place_ask){.cq = "node:1", .path = "/mnt/nfs/x"}, STATUS_USAGE,
+            "Name it with --device; it was not found: a recorded tree does not hold the route");
     refuses((struct place_ask){.cq = "node:2", .device = "eth0"}, STATUS_FAILED,
             "cq = node:2: there is no node 2");
     refuses((struct place_ask){.cq = "node:1", .device = "lo"}, STATUS_FAILED,
