@@ -49,6 +49,18 @@ void setting_close(struct setting *s)
     *s = (struct setting){0};
 }
 
+/* The default affinity scope reads "default (cache_shard)"; only its first word can be written. */
+static int write_back(const char *path, const char *before)
+{
+    const char *remark = strstr(before, " (");
+    if (!remark)
+        return sysroot_write(path, before);
+    char *word = strndup(before, (size_t)(remark - before));
+    int error = word ? sysroot_write(path, word) : -ENOMEM;
+    free(word);
+    return error;
+}
+
 int setting_write(struct setting *s, const char *text, struct journal *j)
 {
     char *copy = strdup(text), *after = NULL;
@@ -62,7 +74,7 @@ int setting_write(struct setting *s, const char *text, struct journal *j)
     if (result == 0) {
         ssize_t n = read_value(s->path, &after);
         if (n < 0) {
-            sysroot_write(s->path, s->before);
+            write_back(s->path, s->before);
             result = (int)n;
         }
     }
@@ -82,7 +94,7 @@ int setting_write(struct setting *s, const char *text, struct journal *j)
 
 int setting_try(const struct setting *s)
 {
-    return sysroot_write(s->path, s->before);
+    return write_back(s->path, s->before);
 }
 
 void setting_edge(struct setting *s, unsigned edge)
@@ -148,7 +160,7 @@ enum put_back setting_put_back(const char *path, const char *before, const char 
         result = theirs(path, before, after, now, err);
         goto out;
     }
-    int error = sysroot_write(path, before);
+    int error = write_back(path, before);
     free(now);
     now = NULL;
     if (error == 0 && (n = read_value(path, &now)) < 0)
