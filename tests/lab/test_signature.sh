@@ -54,8 +54,10 @@ for engine in aio uring; do
     holds "$out/$engine-01.json" \
         '(lambda c: c["free_slowpath"]["by_node"]["0"] < 0.05 * c["free_slowpath"]["total"])(
         w["slab"]["counters"])'
-    # NFSv3 opened read-only submits inline: no io-wq worker does a read.
-    holds "$out/$engine-01.json" 'w["iowq"]["workers_seen"] == 0'
+    # NFSv3 opened read-only submits inline. A read that would have to wait for a lock is still handed
+    # to an io-wq worker, so a few may be; libaio never does that.
+    [ $engine = aio ] && holds "$out/$engine-01.json" 'w["iowq"]["workers_seen"] == 0'
+    holds "$out/$engine-01.json" 'w["iowq"]["cpu_ms"] < 0.05 * w["window_ns"] / 1e6'
 done
 
 # The mask of the unbound work queues is put back.
