@@ -126,6 +126,8 @@ int cmd_run(int argc, char **argv)
         help();
         goto out;
     } else {
+        if (strcmp(p.engine, "sync") == 0)
+            p.iodepth = 1;
         json_object_set_new(record, "profile", profile_json(&p));
         set_label(record, &p);
         status = run_execute(&p, record);

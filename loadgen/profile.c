@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define GIB (UINT64_C(1) << 30)
 #define SECOND UINT64_C(1000000000)
@@ -299,14 +300,14 @@ static bool parse_value(struct profile *p, const struct key *k, const char *text
     case KEY_BOOL:
         return parse_bool(text, field(p, k), err);
     case KEY_TEXT:
-        if (k->words && *text) {
+        if (k->words) {
             const char *const *w = k->words;
             while (*w && strcmp(*w, text) != 0)
                 w++;
             if (!*w) {
                 err_set(err, STATUS_USAGE, "'%s' is not one of:", text);
                 size_t used = strlen(err->text);
-                for (w = k->words; *w; w++)
+                for (w = k->words; *w && used < sizeof(err->text); w++)
                     used += (size_t)snprintf(err->text + used, sizeof(err->text) - used, " %s", *w);
                 return false;
             }
@@ -401,6 +402,11 @@ bool profile_check(const struct profile *p, struct err *err)
     if (!p->path)
         return err_set(err, STATUS_USAGE,
                        "no file to read: give --path FILE, or 'path = FILE' in the profile");
+    struct stat a, b;
+    if (p->record && stat(p->path, &a) == 0 && stat(p->record, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino)
+        return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
+                       profile_where(p, "record", where, sizeof(where)));
     if (p->direct && p->block_bytes % 512)
         return err_set(err, STATUS_USAGE,
                        "%s: %" PRIu64 " is not a multiple of 512, which O_DIRECT needs; round it, "

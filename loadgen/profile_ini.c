@@ -23,6 +23,9 @@ static char *next_line(char *buf, int cap, void *stream)
     if (!got)
         return NULL;
     r->line++;
+    /* inih takes an indented line for more of the value before it. */
+    size_t blanks = strspn(buf, " \t");
+    memmove(buf, buf + blanks, strlen(buf + blanks) + 1);
     if (!strchr(buf, '\n') && !feof(r->file)) {
         if (!r->long_line)
             r->long_line = r->line;

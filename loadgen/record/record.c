@@ -186,7 +186,8 @@ bool record_read(const char *file, json_t **out, struct err *err)
                        (long long)st.st_size);
     }
     json_error_t e = {.text = "out of memory"};
-    json_t *record = load(in, (size_t)st.st_size, &e);
+    json_t *record = S_ISREG(st.st_mode) ? load(in, (size_t)st.st_size, &e)
+                                         : json_loadf(in, JSON_REJECT_DUPLICATES, &e);
     fclose(in);
     if (!record)
         return err_set(err, STATUS_FAILED, "\"%s\" is not JSON: line %d: %s", file, e.line, e.text);

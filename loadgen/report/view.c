@@ -86,7 +86,8 @@ static struct rated *rated_windows(const json_t *record, size_t *n)
             const json_t *w = json_array_get(windows, i);
             struct rated r = {.window = w};
             view_number(w, "throughput.bytes_per_s", &r.bytes_per_s);
-            if (pass == 1 || json_is_true(json_object_get(w, "valid")))
+            if (pass == 1 || (json_is_true(json_object_get(w, "valid")) &&
+                              !json_is_true(json_object_get(w, "cut_short"))))
                 list[(*n)++] = r;
         }
     }

@@ -153,7 +153,12 @@ bool prepare_file(const struct profile *p, struct err *err)
                        "%s is there already and was not written by numaload (no %s beside it); "
                        "remove it first or choose another path",
                        p->path, note);
-    unlink(note);
+    /* First, so that a file that was cut off is known as numaload's and may be written again. */
+    json_t *begun = json_pack("{s:i}", "bytes", 0);
+    bool noted = begun && record_write(begun, note, err);
+    json_decref(begun);
+    if (!noted)
+        return false;
     int fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return err_set(err, STATUS_FAILED, "%s: %s", p->path, strerror(errno));

@@ -98,8 +98,11 @@ static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase
     r->next_line_ns = since + 4 * TICK_NS;
     for (;;) {
         uint64_t now = now_ns();
-        if (now >= deadline)
-            return WAIT_DONE;
+        if (now >= deadline) { /* windows may be late: still look */
+            if (take_signal(r, 0))
+                return WAIT_INTERRUPTED;
+            return atomic_load(&r->crew.failed) ? WAIT_FAILED : WAIT_DONE;
+        }
         uint64_t next = r->next_tick_ns < deadline ? r->next_tick_ns : deadline;
         if (take_signal(r, next > now ? next - now : 0))
             return WAIT_INTERRUPTED;
@@ -246,9 +249,8 @@ static unsigned measure(struct run *r, bool *cut)
     }
     unsigned w = 1;
     edge(r, w, w);
-    uint64_t t0 = r->edge_ns[1];
     for (; w <= p->windows; w++) {
-        enum wait_end end = wait_until(r, t0 + w * p->window_ns, w);
+        enum wait_end end = wait_until(r, r->edge_ns[w] + p->window_ns, w);
         edge(r, w + 1, w < p->windows && end == WAIT_DONE ? w + 1 : drain);
         if (end != WAIT_DONE) {
             *cut = true;
@@ -506,6 +508,9 @@ enum status run_execute(const struct profile *p, json_t *record)
         target_free(&r.target);
     }
     free(r.edge_ns);
+    /* One that came after the windows must not kill the process before the record is out. */
+    while (sigtimedwait(&r.signals, NULL, &(struct timespec){0}) > 0)
+        ;
     pthread_sigmask(SIG_SETMASK, &r.old_signals, NULL);
     return status;
 }

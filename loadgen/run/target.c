@@ -156,8 +156,13 @@ bool target_open(struct target *t, const struct profile *p, struct err *err)
     if (!check_alignment(fd, p, err) || !check_size(t, &st, p, err))
         goto out;
     t->load_bytes = p->size_bytes ? p->size_bytes : t->bytes;
+    if (t->load_bytes < t->bytes) /* whole blocks: a part of one would be read whole */
+        t->load_bytes -= t->load_bytes % p->block_bytes;
     t->blocks = (t->load_bytes + p->block_bytes - 1) / p->block_bytes;
-    find_mount(t, st.st_dev);
+    if (S_ISREG(st.st_mode))
+        find_mount(t, st.st_dev);
+    else /* where the node lies says nothing of what is read */
+        strcpy(t->filesystem, "block device");
     ok = true;
 out:
     close(fd);
