@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Validates records against loadgen/record/schema.json: schema_check.py FILE...
+"""Validates records against loadgen/record/schema.json and plans of a matrix against plan-schema.json
+beside it: schema_check.py FILE...
 
 Needs Debian's python3-jsonschema. Exit status 0 when all are valid, 1 when one is not.
 """
@@ -9,7 +10,7 @@ import sys
 
 import jsonschema
 
-SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "loadgen/record/schema.json"
+SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "loadgen/record"
 
 
 def complaint(error):
@@ -20,19 +21,28 @@ def complaint(error):
     return f"{where}: {error.message[:300]}"
 
 
+def checker(name):
+    schema = json.loads((SCHEMAS / name).read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+def is_plan(document):
+    return isinstance(document, dict) and document.get("schema") == "numaload-plan"
+
+
 def main(files):
     if not files:
         print(__doc__, file=sys.stderr)
         return 2
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    validator = jsonschema.Draft7Validator(schema)
+    record_check, plan_check = checker("schema.json"), checker("plan-schema.json")
     bad = 0
     for name in files:
         try:
             # NaN and Infinity are no JSON, although Python reads them
             record = json.loads(pathlib.Path(name).read_text(), parse_constant=float_refused)
-            errors = [complaint(e) for e in validator.iter_errors(record)]
+            check = plan_check if is_plan(record) else record_check
+            errors = [complaint(e) for e in check.iter_errors(record)]
         except (OSError, ValueError) as e:
             errors = [str(e)]
         for error in errors:
