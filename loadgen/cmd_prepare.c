@@ -21,7 +21,7 @@ int cmd_prepare(int argc, char **argv)
         profile_free(&p);
         return STATUS_OK;
     }
-    if (!p.path || !p.size_bytes) {
+    if (!p.paths || !p.size_bytes) {
         err_set(&err, STATUS_USAGE, "prepare needs --path FILE and --size SIZE");
         goto fail;
     }
@@ -32,7 +32,7 @@ int cmd_prepare(int argc, char **argv)
         goto fail;
     char size[32];
     double seconds = (double)(now_ns() - began) / 1e9;
-    printf("%s: %s written in %.1f s (%.2f GB/s), salt %llu\n", p.path,
+    printf("%s: %s written in %.1f s (%.2f GB/s), salt %llu\n", profile_path(&p),
            format_size(p.size_bytes, size, sizeof(size)), seconds,
            (double)p.size_bytes / 1e9 / seconds, (unsigned long long)p.salt);
     profile_free(&p);

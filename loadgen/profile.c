@@ -20,10 +20,11 @@ static const char *const balancing_words[] = {"leave", "off", NULL};
  */
 const struct key profile_keys[] = {
     {.name = "path",
-     .type = KEY_TEXT,
-     .offset = FIELD(path),
+     .type = KEY_LIST,
+     .offset = FIELD(paths),
      .meta = "FILE",
-     .help = "File or block device to read. It must hold data already."},
+     .help = "File or block device to read. It must hold data already. Given several times: all of "
+             "them together."},
     {.name = "engine",
      .type = KEY_TEXT,
      .offset = FIELD(engine),
@@ -292,6 +293,31 @@ static size_t key_index(const struct key *k)
     return (size_t)(k - profile_keys);
 }
 
+static void list_free(char ***list)
+{
+    for (char **s = *list; s && *s; s++)
+        free(*s);
+    free(*list);
+    *list = NULL;
+}
+
+static bool list_add(char ***list, const char *text, struct err *err)
+{
+    size_t n = 0;
+    while (*list && (*list)[n])
+        n++;
+    char *copy = strdup(text);
+    char **grown = copy ? realloc(*list, (n + 2) * sizeof(*grown)) : NULL;
+    if (!grown) {
+        free(copy);
+        return err_set(err, STATUS_FAILED, "out of memory");
+    }
+    grown[n] = copy;
+    grown[n + 1] = NULL;
+    *list = grown;
+    return true;
+}
+
 static bool parse_value(struct profile *p, const struct key *k, const char *text, struct err *err)
 {
     char lo[32], hi[32];
@@ -318,6 +344,8 @@ static bool parse_value(struct profile *p, const struct key *k, const char *text
         free(*(char **)field(p, k));
         *(char **)field(p, k) = copy;
         return true;
+    case KEY_LIST:
+        return !*text || list_add(field(p, k), text, err);
     case KEY_COUNT:
         if (!parse_count(text, &n, err))
             return false;
@@ -349,6 +377,10 @@ static bool parse_value(struct profile *p, const struct key *k, const char *text
 bool profile_set(struct profile *p, const struct key *key, const char *text, struct origin origin,
                  struct err *err)
 {
+    /* A list grows within the profile or within the command line, which replaces the profile's. */
+    const struct origin *old = &p->origin[key_index(key)];
+    if (key->type == KEY_LIST && (old->cli != origin.cli || !old->file != !origin.file))
+        list_free(field(p, key));
     if (!parse_value(p, key, text, err)) {
         if (origin.file)
             return err_prefix(err, "%s:%u: %s", origin.file, origin.line, key->name);
@@ -371,11 +403,19 @@ bool profile_init(struct profile *p, struct err *err)
 
 void profile_free(struct profile *p)
 {
-    for (const struct key *k = profile_keys; k->name; k++)
+    for (const struct key *k = profile_keys; k->name; k++) {
         if (k->type == KEY_TEXT)
             free(*(char **)field(p, k));
+        else if (k->type == KEY_LIST)
+            list_free(field(p, k));
+    }
     free(p->file);
     *p = (struct profile){0};
+}
+
+const char *profile_path(const struct profile *p)
+{
+    return p->paths ? p->paths[0] : NULL;
 }
 
 bool profile_is_set(const struct profile *p, const char *key)
@@ -399,14 +439,15 @@ const char *profile_where(const struct profile *p, const char *key, char *buf, s
 bool profile_check(const struct profile *p, struct err *err)
 {
     char where[512], size[32];
-    if (!p->path)
+    if (!profile_path(p))
         return err_set(err, STATUS_USAGE,
                        "no file to read: give --path FILE, or 'path = FILE' in the profile");
     struct stat a, b;
-    if (p->record && stat(p->path, &a) == 0 && stat(p->record, &b) == 0 && a.st_dev == b.st_dev &&
-        a.st_ino == b.st_ino)
-        return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
-                       profile_where(p, "record", where, sizeof(where)));
+    for (char **path = p->paths; p->record && *path; path++)
+        if (stat(*path, &a) == 0 && stat(p->record, &b) == 0 && a.st_dev == b.st_dev &&
+            a.st_ino == b.st_ino)
+            return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
+                           profile_where(p, "record", where, sizeof(where)));
     if (p->direct && p->block_bytes % 512)
         return err_set(err, STATUS_USAGE,
                        "%s: %" PRIu64 " is not a multiple of 512, which O_DIRECT needs; round it, "
@@ -424,6 +465,24 @@ bool profile_check(const struct profile *p, struct err *err)
     return true;
 }
 
+static json_t *text_json(const char *text)
+{
+    json_t *v = text ? json_string(text) : json_null();
+    /* not UTF-8: jansson refuses it, the rest of the record must not be lost */
+    return v ? v : json_string("(not UTF-8)");
+}
+
+/* One entry is a text, as it was before lists. */
+static json_t *list_json(char **list)
+{
+    if (!list || !list[1])
+        return text_json(list ? list[0] : NULL);
+    json_t *a = json_array();
+    for (; *list; list++)
+        json_array_append_new(a, text_json(*list));
+    return a;
+}
+
 json_t *profile_json(const struct profile *p)
 {
     json_t *o = json_object();
@@ -438,13 +497,12 @@ json_t *profile_json(const struct profile *p)
         case KEY_BOOL:
             v = json_boolean(*(bool *)field(p, k));
             break;
-        case KEY_TEXT: {
-            const char *text = *(char **)field(p, k);
-            v = text ? json_string(text) : json_null();
-            if (!v) /* not UTF-8: jansson refuses it, the rest of the record must not be lost */
-                v = json_string("(not UTF-8)");
+        case KEY_TEXT:
+            v = text_json(*(char **)field(p, k));
             break;
-        }
+        case KEY_LIST:
+            v = list_json(*(char ***)field(p, k));
+            break;
         default:
             v = json_integer((json_int_t) * (uint64_t *)field(p, k));
         }

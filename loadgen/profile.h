@@ -15,6 +15,7 @@
 
 enum key_type {
     KEY_TEXT,  /* char *; NULL when empty */
+    KEY_LIST,  /* char **; ends with NULL, NULL when empty; given again it grows */
     KEY_COUNT, /* uint64_t */
     KEY_SIZE,  /* uint64_t bytes, base-2 suffixes */
     KEY_TIME,  /* uint64_t ns, suffixes ns us ms s m */
@@ -42,7 +43,7 @@ struct origin {
 enum { PROFILE_KEYS_MAX = 64 };
 
 struct profile {
-    char *path;
+    char **paths; /* files, devices, URLs; ends with NULL; NULL: none */
     char *engine;
     uint64_t block_bytes;
     uint64_t size_bytes; /* 0: the whole file */
@@ -100,6 +101,9 @@ bool profile_read_ini(struct profile *p, const char *file, struct err *err);
 
 /* Checks what no single key can know: path given, block fit for direct, and so on. */
 bool profile_check(const struct profile *p, struct err *err);
+
+/* The first path, or NULL. */
+const char *profile_path(const struct profile *p);
 
 /* True when the user set the key, in the profile or on the command line. */
 bool profile_is_set(const struct profile *p, const char *key);

@@ -14,7 +14,7 @@
 
 struct engine {
     io_context_t ctx;
-    int fd;
+    const int *fds;
     unsigned iodepth;
     struct iocb *iocbs;  /* by slot */
     struct iocb **batch; /* scratch of a submit */
@@ -43,7 +43,7 @@ static struct engine *aio_open(const struct engine_setup *setup, struct err *err
     struct engine *e = calloc(1, sizeof(*e));
     if (!e)
         goto no_memory;
-    e->fd = setup->fd;
+    e->fds = setup->fds;
     e->iodepth = setup->iodepth;
     e->iocbs = calloc(e->iodepth, sizeof(*e->iocbs));
     e->batch = calloc(e->iodepth, sizeof(*e->batch));
@@ -78,7 +78,10 @@ static int aio_submit(struct engine *e, const struct io *ios, const uint32_t *sl
     for (unsigned i = 0; i < n; i++) {
         struct iocb *cb = &e->iocbs[slots[i]];
         const struct io *io = &ios[slots[i]];
-        io_prep_pread(cb, e->fd, io->buf, io->bytes, (long long)io->offset);
+        if (io->write)
+            io_prep_pwrite(cb, e->fds[io->file], io->buf, io->bytes, (long long)io->offset);
+        else
+            io_prep_pread(cb, e->fds[io->file], io->buf, io->bytes, (long long)io->offset);
         cb->data = (void *)(uintptr_t)slots[i];
         e->batch[i] = cb;
     }

@@ -12,13 +12,14 @@
 
 /* One outstanding I/O. Slot i owns buffer i of the thread for as long as the thread lives. */
 struct io {
-    void *buf;       /* where this request reads to: the slot's buffer, or its rest after a
-                        short read */
-    uint64_t offset; /* in the file */
-    uint32_t bytes;  /* asked for */
-    uint32_t done;   /* got already, by earlier parts of the same I/O */
-    uint32_t want;   /* bytes that the whole I/O must bring; less than the block at end of file */
-    uint64_t start_ns;
+    void *buf;         /* the slot's buffer, or its rest after a short read or write */
+    uint64_t offset;   /* in the file */
+    uint32_t bytes;    /* asked for */
+    uint32_t done;     /* moved already, by earlier parts of the same I/O */
+    uint32_t want;     /* bytes that the whole I/O must move; less than the block at end of file */
+    uint32_t file;     /* index in target.files and in engine_setup.fds */
+    uint64_t start_ns; /* latency counts from here; 0: the slot is idle */
+    bool write;        /* from buf to the file */
 };
 
 struct completion {
@@ -26,8 +27,18 @@ struct completion {
     int32_t result; /* bytes, or -errno */
 };
 
+struct profile;
+struct target;
+
 struct engine_setup {
-    int fd;           /* open for reading; stays the caller's */
+    const struct profile *profile;
+    const struct target *target;
+    unsigned thread;  /* number of the worker, 0 .. threads - 1 */
+    const int *fds;   /* one a file of the target, -1: not this thread's; they and the array stay
+                         the caller's for as long as the engine lives. NULL when the engine has
+                         locate() */
+    unsigned files_n; /* of the target */
+    bool write;       /* some I/Os may be writes */
     unsigned iodepth; /* number of slots */
     void *buffers;    /* iodepth x block_bytes, contiguous */
     uint64_t block_bytes;
@@ -45,6 +56,11 @@ struct engine_ops {
      * STATUS_FAILED when a limit is too low. */
     bool (*check)(unsigned threads, unsigned iodepth, struct err *err);
 
+    /* For engines whose path is not a file of this machine (a URL): finds out what profile.paths
+     * name and calls target_add for each. The caller cuts the target into blocks afterwards and
+     * opens no descriptor. NULL: kernel files. */
+    bool (*locate)(const struct profile *p, struct target *t, struct err *err);
+
     struct engine *(*open)(const struct engine_setup *setup, struct err *err);
 
     /* Takes the ios of n slots. Returns how many were taken from the front (the rest is offered
@@ -58,6 +74,15 @@ struct engine_ops {
     /* What this engine uses of the kernel, the same keys for every thread; new reference. Booleans
      * are counted over the threads by the caller. */
     json_t *(*features)(const struct engine *e);
+
+    /* What this engine found out about its transport (read size in use, credits granted, completion
+     * vector): a flat object, new reference. Asked when the load is over, before close(). The
+     * record keeps each distinct value with the number of threads that have it. May be NULL. */
+    json_t *(*facts)(const struct engine *e);
+
+    /* The last failure in words, when -errno says too little; NULL: nothing to add. Valid until the
+     * next call. May be NULL. */
+    const char *(*why)(struct engine *e);
 
     void (*close)(struct engine *e);
 };

@@ -1,4 +1,5 @@
-/* pread(2), one I/O at a time: the plainest reader, for comparison and for odd file systems. */
+/* pread(2) and pwrite(2), one I/O at a time: the plainest engine, for comparison and for odd file
+ * systems. */
 #define _GNU_SOURCE
 #include "engine.h"
 
@@ -7,7 +8,7 @@
 #include <unistd.h>
 
 struct engine {
-    int fd;
+    const int *fds;
     bool full;
     struct completion done;
 };
@@ -27,7 +28,7 @@ static struct engine *sync_open(const struct engine_setup *setup, struct err *er
         err_set(err, STATUS_FAILED, "out of memory");
         return NULL;
     }
-    e->fd = setup->fd;
+    e->fds = setup->fds;
     return e;
 }
 
@@ -36,7 +37,9 @@ static int sync_submit(struct engine *e, const struct io *ios, const uint32_t *s
     if (n == 0 || e->full)
         return 0;
     const struct io *io = &ios[slots[0]];
-    ssize_t got = pread(e->fd, io->buf, io->bytes, (off_t)io->offset);
+    int fd = e->fds[io->file];
+    ssize_t got = io->write ? pwrite(fd, io->buf, io->bytes, (off_t)io->offset)
+                            : pread(fd, io->buf, io->bytes, (off_t)io->offset);
     e->done = (struct completion){.slot = slots[0], .result = got < 0 ? -errno : (int32_t)got};
     e->full = true;
     return 1;

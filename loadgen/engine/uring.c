@@ -1,4 +1,4 @@
-/* io_uring: one ring a thread, registered file and buffers, and SINGLE_ISSUER and DEFER_TASKRUN
+/* io_uring: one ring a thread, registered files and buffers, and SINGLE_ISSUER and DEFER_TASKRUN
  * where the kernel has them (io_uring_setup(2)). What the kernel lacks is left out feature by
  * feature; the engine itself is never exchanged. */
 #define _GNU_SOURCE
@@ -15,8 +15,8 @@
 
 struct engine {
     struct io_uring ring;
-    int fd;
-    bool fixed_file;
+    const int *fds;
+    bool fixed_files;
     bool fixed_buffers;
     bool iowq_affinity;
     unsigned setup_flags;
@@ -129,8 +129,8 @@ static struct engine *uring_open(const struct engine_setup *setup, struct err *e
         free(e);
         return NULL;
     }
-    e->fd = setup->fd;
-    e->fixed_file = io_uring_register_files(&e->ring, &setup->fd, 1) == 0;
+    e->fds = setup->fds;
+    e->fixed_files = io_uring_register_files(&e->ring, setup->fds, setup->files_n) == 0;
     e->fixed_buffers = setup->register_buffers && register_buffers(e, setup);
     e->iowq_affinity = setup->cpus && set_iowq_affinity(e, setup->cpus);
     return e;
@@ -144,12 +144,14 @@ static int uring_submit(struct engine *e, const struct io *ios, const uint32_t *
         if (!sqe)
             break;
         const struct io *io = &ios[slots[i]];
-        int fd = e->fixed_file ? 0 : e->fd;
+        int fd = e->fixed_files ? (int)io->file : e->fds[io->file];
+        unsigned op = io->write ? e->fixed_buffers ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE
+                      : e->fixed_buffers ? IORING_OP_READ_FIXED
+                                         : IORING_OP_READ;
+        io_uring_prep_rw((int)op, sqe, fd, io->buf, io->bytes, io->offset);
         if (e->fixed_buffers)
-            io_uring_prep_read_fixed(sqe, fd, io->buf, io->bytes, io->offset, (int)slots[i]);
-        else
-            io_uring_prep_read(sqe, fd, io->buf, io->bytes, io->offset);
-        if (e->fixed_file)
+            sqe->buf_index = (uint16_t)slots[i];
+        if (e->fixed_files)
             sqe->flags |= IOSQE_FIXED_FILE;
         io_uring_sqe_set_data64(sqe, slots[i]);
     }
@@ -182,7 +184,7 @@ static json_t *uring_features(const struct engine *e)
 {
     return json_pack(
         "{s:b, s:b, s:b, s:b, s:b, s:b}", "registered_buffers", e->fixed_buffers, "registered_file",
-        e->fixed_file, "single_issuer", !!(e->setup_flags & IORING_SETUP_SINGLE_ISSUER),
+        e->fixed_files, "single_issuer", !!(e->setup_flags & IORING_SETUP_SINGLE_ISSUER),
         "defer_taskrun", !!(e->setup_flags & IORING_SETUP_DEFER_TASKRUN), "coop_taskrun",
         !!(e->setup_flags & IORING_SETUP_COOP_TASKRUN), "iowq_affinity", e->iowq_affinity);
 }

@@ -116,6 +116,7 @@ void crew_free(struct crew *crew, struct worker *workers)
             pthread_join(w->thread, NULL);
         buffers_free(&w->buffers);
         json_decref(w->features);
+        json_decref(w->facts);
         if (w->phase_memory)
             munmap(w->phase_memory, crew->phases * crew->phase_bytes);
     }

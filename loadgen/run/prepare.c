@@ -39,7 +39,7 @@ static void job_fail(struct job *job, uint64_t offset, int error)
     pthread_mutex_lock(&job->lock);
     if (!job->failed)
         err_set(job->err, STATUS_FAILED, "%s: writing at offset %" PRIu64 ": %s",
-                job->profile->path, offset, strerror(error));
+                profile_path(job->profile), offset, strerror(error));
     job->failed = true;
     pthread_mutex_unlock(&job->lock);
 }
@@ -133,38 +133,38 @@ static bool write_all(const struct profile *p, int fd, struct err *err)
     live_line("syncing");
     bool ok = fsync(fd) == 0;
     live_clear();
-    return ok || err_set(err, STATUS_FAILED, "%s: fsync: %s", p->path, strerror(errno));
+    return ok || err_set(err, STATUS_FAILED, "%s: fsync: %s", profile_path(p), strerror(errno));
 }
 
 bool prepare_file(const struct profile *p, struct err *err)
 {
     char note[PATH_MAX];
     struct stat st;
-    if (snprintf(note, sizeof(note), "%s.numaload", p->path) >= (int)sizeof(note))
-        return err_set(err, STATUS_USAGE, "%s: name too long", p->path);
+    if (snprintf(note, sizeof(note), "%s.numaload", profile_path(p)) >= (int)sizeof(note))
+        return err_set(err, STATUS_USAGE, "%s: name too long", profile_path(p));
     if (p->block_bytes % 8)
         return err_set(err, STATUS_USAGE, "block: %" PRIu64 " is not a multiple of 8",
                        p->block_bytes);
-    bool there = stat(p->path, &st) == 0;
+    bool there = stat(profile_path(p), &st) == 0;
     if (there && !S_ISREG(st.st_mode))
-        return err_set(err, STATUS_USAGE, "%s is not a regular file", p->path);
+        return err_set(err, STATUS_USAGE, "%s is not a regular file", profile_path(p));
     if (there && st.st_size > 0 && access(note, F_OK))
         return err_set(err, STATUS_FAILED,
                        "%s is there already and was not written by numaload (no %s beside it); "
                        "remove it first or choose another path",
-                       p->path, note);
+                       profile_path(p), note);
     /* First, so that a file that was cut off is known as numaload's and may be written again. */
     json_t *begun = json_pack("{s:i}", "bytes", 0);
     bool noted = begun && record_write(begun, note, err);
     json_decref(begun);
     if (!noted)
         return false;
-    int fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(profile_path(p), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
-        return err_set(err, STATUS_FAILED, "%s: %s", p->path, strerror(errno));
+        return err_set(err, STATUS_FAILED, "%s: %s", profile_path(p), strerror(errno));
     bool ok = write_all(p, fd, err);
     if (close(fd) && ok)
-        ok = err_set(err, STATUS_FAILED, "%s: close: %s", p->path, strerror(errno));
+        ok = err_set(err, STATUS_FAILED, "%s: close: %s", profile_path(p), strerror(errno));
     if (!ok)
         return false;
     json_t *text = json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)p->size_bytes, "salt",

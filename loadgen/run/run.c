@@ -171,6 +171,14 @@ static bool may_register(struct run *r)
     return false;
 }
 
+static bool find_target(struct run *r, const struct engine_ops *engine)
+{
+    const struct profile *p = r->profile;
+    bool found = engine->locate ? engine->locate(p, &r->target, &r->err)
+                                : target_open(&r->target, p, &r->err);
+    return found && target_cut(&r->target, p, &r->err);
+}
+
 static bool prepare(struct run *r)
 {
     const struct profile *p = r->profile;
@@ -182,12 +190,12 @@ static bool prepare(struct run *r)
         return false;
     uint64_t depth = strcmp(p->engine, "sync") == 0 ? 1 : p->iodepth;
     struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, depth * p->block_bytes);
-    if (!place_plan(&r->place, r->topo, &ask, err) || !target_open(&r->target, p, err) ||
+    if (!place_plan(&r->place, r->topo, &ask, err) || !find_target(r, engine) ||
         !engine->check(ask.threads, (unsigned)depth, err) ||
         !buffers_check(ask.threads, ask.bytes_per_thread, err))
         return false;
     json_object_set_new(r->record, "host", hostfacts_read(r->topo, r->notes));
-    json_object_set_new(r->record, "files", json_pack("[o]", target_json(&r->target)));
+    json_object_set_new(r->record, "files", target_json(&r->target));
 
     r->edges = (unsigned)p->windows + 3;
     r->edge_ns = calloc(r->edges, sizeof(*r->edge_ns));
@@ -209,12 +217,12 @@ static bool prepare(struct run *r)
     r->crew.register_buffers = may_register(r);
     if (r->target.blocks < p->threads)
         note_add(r->notes, NOTE_WARNING, "file",
-                 "%s has %" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
-                 p->path, r->target.blocks, p->threads);
+                 "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
+                 r->target.blocks, p->threads);
 
     struct sample_ctx ctx = {
         .topo = r->topo,
-        .path = p->path,
+        .path = engine->locate ? NULL : profile_path(p),
         .slab = p->slab,
         .allow_merged = p->allow_merged,
         .edges_max = r->edges,
@@ -359,6 +367,44 @@ static void add_outstanding(struct run *r)
              n, threads, (double)age / 1e9);
 }
 
+/* {"key": [{"value": V, "threads": N}, ...]}: each distinct value with the threads that have it. */
+static void add_fact(json_t *transport, const char *key, json_t *value)
+{
+    json_t *seen = json_object_get(transport, key), *entry;
+    size_t i;
+    if (!seen) {
+        seen = json_array();
+        json_object_set_new(transport, key, seen);
+    }
+    json_array_foreach(seen, i, entry)
+    {
+        if (!json_equal(json_object_get(entry, "value"), value))
+            continue;
+        json_int_t n = json_integer_value(json_object_get(entry, "threads"));
+        json_object_set_new(entry, "threads", json_integer(n + 1));
+        return;
+    }
+    json_array_append_new(seen, json_pack("{s:O, s:i}", "value", value, "threads", 1));
+}
+
+static json_t *transport_facts(const struct run *r)
+{
+    json_t *transport = json_object();
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        const struct worker *w = &r->workers[i];
+        const char *key;
+        json_t *value;
+        int state = atomic_load(&((struct worker *)w)->state);
+        if (state != WORKER_DONE && state != WORKER_FAILED)
+            continue; /* it hangs and may still write */
+        json_object_foreach(w->facts, key, value)
+        {
+            add_fact(transport, key, value);
+        }
+    }
+    return transport;
+}
+
 static void add_engine(struct run *r)
 {
     /* A feature is listed with the number of threads that have it, unless all agree. */
@@ -375,6 +421,8 @@ static void add_engine(struct run *r)
     json_object_set_new(r->record, "engine",
                         json_pack("{s:s, s:i, s:o}", "name", r->crew.engine->name, "threads",
                                   (int)r->crew.threads, "feature_threads", features));
+    if (r->crew.engine->facts)
+        json_object_set_new(json_object_get(r->record, "engine"), "transport", transport_facts(r));
 
     uint64_t bytes = 0, slowest = 0;
     unsigned huge = 0;

@@ -1,29 +1,48 @@
-/* The file or device under load: looked at once, before anything is set up. */
+/* The files or devices under load: looked at once, before anything is set up.
+ *
+ * The blocks of all files are counted through, file after file, so that a worker's part is one
+ * range of numbers, wherever the files end. */
 #ifndef NUMALOAD_TARGET_H
 #define NUMALOAD_TARGET_H
 
 #include "../profile.h"
 
-struct target {
-    const char *path;    /* the profile's */
-    uint64_t bytes;      /* of the whole file or device */
-    uint64_t load_bytes; /* the part that is read: `size` or all of it */
-    uint64_t blocks;     /* of `block` bytes in load_bytes; the last may be shorter */
-    char filesystem[32]; /* type in /proc/self/mountinfo, or "unknown" */
-    char *source;        /* what is mounted there, or NULL */
-    char *mount_options; /* super block options, or NULL */
+struct target_file {
+    char *path;
+    uint64_t bytes;       /* of the whole file or device */
+    uint64_t load_bytes;  /* the part under load, from its beginning: `size` or all of it */
+    uint64_t first_block; /* number of its first block */
+    uint64_t end_block;   /* number after its last block, which may be shorter than `block` */
+    char filesystem[32];  /* type in /proc/self/mountinfo, or "unknown" */
+    char *source;         /* what is mounted there, or NULL */
+    char *mount_options;  /* super block options, or NULL */
 };
 
-/* Opens and closes the file to see that it can be read as asked. Refuses: missing, not readable, a
- * directory, empty, smaller than one block or than size, holes without allow_sparse, direct I/O
- * that the file system refuses or wants aligned otherwise (statx(2), STATX_DIOALIGN). */
+struct target {
+    struct target_file *files;
+    unsigned files_n;
+    uint64_t blocks; /* of all files */
+};
+
+/* Adds what an engine's locate() found under a name of its own. */
+bool target_add(struct target *t, const char *path, uint64_t bytes, const char *filesystem,
+                struct err *err);
+
+/* Adds the profile's paths: each is opened and closed to see that it can be read as asked. Refuses:
+ * missing, not readable, a directory, holes without allow_sparse, direct I/O that the file system
+ * refuses or wants aligned otherwise (statx(2), STATX_DIOALIGN). */
 bool target_open(struct target *t, const struct profile *p, struct err *err);
+
+/* Cuts the files into blocks, once all are added. Refuses an empty file and one that is smaller
+ * than one block or than size. */
+bool target_cut(struct target *t, const struct profile *p, struct err *err);
+
 void target_free(struct target *t);
 
-/* A descriptor of the caller's own; -1 with err set. */
-int target_fd(const struct target *t, bool direct, struct err *err);
+/* A descriptor of the caller's own for one file; -1 with err set. */
+int target_fd(const struct target *t, unsigned file, bool direct, struct err *err);
 
-/* The entry of "files" in a record; new reference. */
+/* The "files" of a record; new reference. */
 json_t *target_json(const struct target *t);
 
 #endif

@@ -23,10 +23,12 @@ struct loop {
     unsigned ready_n;
     struct completion *done;
     unsigned iodepth, outstanding;
-    uint64_t block_bytes, load_bytes;
+    uint64_t block_bytes;
     uint64_t first, end, next; /* this worker's blocks: [first, end), and the one to read next */
+    uint64_t stop;             /* where the file of `next`, or the part, ends */
+    const struct target_file *file; /* that of `next` */
     uint64_t oldest_checked_ns;
-    int fd;
+    int *fds; /* by file; NULL: the engine does not use kernel files */
 };
 
 uint64_t now_ns(void)
@@ -43,44 +45,71 @@ size_t worker_phase_bytes(unsigned cpus_n)
     return (bytes + page - 1) / page * page;
 }
 
-/* Each worker owns a part of the file, so that no two read the same block at the same time; with
- * fewer blocks than workers they start spread over all of it. */
+/* Goes on with block `next`: finds the file that holds it. */
+static void go_to(struct loop *l, uint64_t next)
+{
+    const struct target *t = l->w->crew->target;
+    unsigned low = 0, high = t->files_n - 1;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (next < t->files[middle].end_block)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    l->next = next;
+    l->file = &t->files[low];
+    l->stop = l->file->end_block < l->end ? l->file->end_block : l->end;
+}
+
+/* Each worker owns a part of the blocks, so that no two read the same block at the same time; with
+ * fewer blocks than workers they start spread over all of them. */
 static void take_part(struct loop *l, unsigned number, unsigned threads, uint64_t blocks)
 {
     if (blocks >= threads) {
         uint64_t share = blocks / threads, rest = blocks % threads;
         l->first = number * share + (number < rest ? number : rest);
         l->end = l->first + share + (number < rest);
-        l->next = l->first;
+        go_to(l, l->first);
     } else {
         l->first = 0;
         l->end = blocks;
-        l->next = number % blocks;
+        go_to(l, number % blocks);
     }
 }
 
 static void next_block(struct loop *l, uint32_t slot)
 {
     struct io *io = &l->ios[slot];
-    uint64_t offset = l->next * l->block_bytes, left = l->load_bytes - offset;
+    uint64_t offset = (l->next - l->file->first_block) * l->block_bytes;
+    uint64_t left = l->file->load_bytes - offset;
     io->buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
     io->offset = offset;
     io->bytes = (uint32_t)l->block_bytes;
     io->want = (uint32_t)(left < l->block_bytes ? left : l->block_bytes);
+    io->file = (uint32_t)(l->file - l->w->crew->target->files);
     io->done = 0;
-    if (++l->next == l->end)
-        l->next = l->first;
+    if (++l->next == l->stop)
+        go_to(l, l->next == l->end ? l->first : l->next);
+}
+
+static const char *path_of(const struct loop *l, const struct io *io)
+{
+    return l->w->crew->target->files[io->file].path;
 }
 
 static bool loop_fail(struct loop *l, enum status status, const char *what, const struct io *io,
                       int error)
 {
+    const char *why = l->ops->why ? l->ops->why(l->engine) : NULL;
+    if (!why)
+        why = strerror(error);
     if (io)
-        return err_set(
-            &l->w->err, status, "thread %u: %s: %s at offset %" PRIu64 ", %" PRIu32 " bytes: %s",
-            l->w->number, l->w->crew->target->path, what, io->offset, io->bytes, strerror(error));
+        return err_set(&l->w->err, status,
+                       "thread %u: %s: %s at offset %" PRIu64 ", %" PRIu32 " bytes: %s",
+                       l->w->number, path_of(l, io), what, io->offset, io->bytes, why);
     return err_set(&l->w->err, status, "thread %u: engine %s: %s: %s", l->w->number, l->ops->name,
-                   what, strerror(error));
+                   what, why);
 }
 
 static bool submit(struct loop *l, struct phase_counters *pc)
@@ -114,7 +143,8 @@ static bool finish_part(struct loop *l, const struct completion *c, bool *ok)
     struct io *io = &l->ios[c->slot];
     *ok = true;
     if (c->result < 0) {
-        *ok = loop_fail(l, STATUS_FAILED, "read failed", io, -c->result);
+        *ok =
+            loop_fail(l, STATUS_FAILED, io->write ? "write failed" : "read failed", io, -c->result);
         return true;
     }
     io->done += (uint32_t)c->result;
@@ -124,10 +154,10 @@ static bool finish_part(struct loop *l, const struct completion *c, bool *ok)
         *ok = err_set(&l->w->err, STATUS_FAILED,
                       "thread %u: %s: end of file at offset %" PRIu64 ", where %" PRIu32
                       " more bytes were there when the run began: the file was truncated",
-                      l->w->number, l->w->crew->target->path, io->offset, io->want - io->done);
+                      l->w->number, path_of(l, io), io->offset, io->want - io->done);
         return true;
     }
-    /* Short read: ask for the rest. The latency goes on from the first part. */
+    /* Short: ask for the rest. The latency goes on from the first part. */
     io->buf = (char *)io->buf + c->result;
     io->offset += (uint64_t)c->result;
     io->bytes -= (uint32_t)c->result;
@@ -207,16 +237,38 @@ static bool load(struct loop *l)
     }
 }
 
+static bool open_files(struct loop *l, struct err *err)
+{
+    const struct target *t = l->w->crew->target;
+    l->fds = malloc(t->files_n * sizeof(*l->fds));
+    if (!l->fds)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    for (unsigned i = 0; i < t->files_n; i++)
+        l->fds[i] = -1;
+    for (unsigned i = 0; i < t->files_n; i++) {
+        l->fds[i] = target_fd(t, i, l->w->crew->profile->direct, err);
+        if (l->fds[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+static void close_files(struct loop *l)
+{
+    for (unsigned i = 0; l->fds && i < l->w->crew->target->files_n; i++)
+        if (l->fds[i] >= 0)
+            close(l->fds[i]);
+    free(l->fds);
+}
+
 static bool setup(struct loop *l, struct err *err)
 {
     struct worker *w = l->w;
     struct crew *crew = w->crew;
     const struct profile *p = crew->profile;
-    l->fd = -1;
     l->ops = crew->engine;
     l->iodepth = crew->iodepth;
     l->block_bytes = p->block_bytes;
-    l->load_bytes = crew->target->load_bytes;
     take_part(l, w->number, crew->threads, crew->target->blocks);
     if (!place_bind_thread(crew->place, w->number, err))
         return false;
@@ -238,11 +290,14 @@ static bool setup(struct loop *l, struct err *err)
                       &w->faulted_bytes, err))
         return false;
     counter_set(&w->fault_in_ns, now_ns() - began);
-    l->fd = target_fd(crew->target, p->direct, err);
-    if (l->fd < 0)
+    if (!l->ops->locate && !open_files(l, err))
         return false;
     struct engine_setup setup = {
-        .fd = l->fd,
+        .profile = p,
+        .target = crew->target,
+        .thread = w->number,
+        .fds = l->fds,
+        .files_n = crew->target->files_n,
         .iodepth = l->iodepth,
         .buffers = w->buffers.addr,
         .block_bytes = l->block_bytes,
@@ -288,11 +343,12 @@ static void *worker_main(void *arg)
         }
     }
     /* Closing cancels or waits for what is outstanding; only then may the buffers go. */
-    if (l.engine)
+    if (l.engine) {
+        w->facts = l.ops->facts ? l.ops->facts(l.engine) : NULL;
         l.ops->close(l.engine);
+    }
     counter_set(&w->outstanding, 0);
-    if (l.fd >= 0)
-        close(l.fd);
+    close_files(&l);
     free(l.ios);
     free(l.ready);
     free(l.done);

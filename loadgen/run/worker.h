@@ -76,6 +76,7 @@ struct worker {
     counter faulted_bytes;
     counter fault_in_ns;
     json_t *features;
+    json_t *facts;      /* of the engine, once the load is over; NULL: none */
     char *phase_memory; /* crew.phases x crew.phase_bytes */
 
     /* Outstanding I/Os, for the message when a server stops answering. */

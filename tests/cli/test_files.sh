@@ -37,6 +37,20 @@ for engine in aio uring sync; do
         - t["ios"] % 3 * 1048576 + (t["ios"] % 3 == 3) <= 0)(r["whole_run"]["throughput"])'
 done
 
+# Several files: the blocks of all are counted through. A lap is 3 + 8 reads and 10.5 MiB; with 3
+# threads each has its own part of them, across the files' ends.
+for engine in aio uring sync; do
+    "$n" run --path "$work/odd" --path "$work/data" --engine $engine --threads 3 --iodepth 1 \
+        --ramp 0s --window 1s --json >"$work/two.json" 2>/dev/null
+    check "$engine reads two files" [ $? = 0 ]
+    valid_record "$work/two.json"
+    holds "$work/two.json" '[f["bytes"] for f in r["files"]] == [2621440, 8388608]'
+    holds "$work/two.json" 'r["profile"]["path"] == [f["path"] for f in r["files"]]'
+    # Of the first thread's 4 blocks one is short, of the others' 4 and 3 none.
+    holds "$work/two.json" '(lambda x: all(b % 1048576 == 0 for b in x[1:])
+        and x[0] / 1048576 % 3.5 in (0, 1, 2, 2.5))(r["whole_run"]["threads"]["bytes"])'
+done
+
 # A file that shrinks while it is read: the run fails, and says where.
 cp "$work/data" "$work/shrinking"
 (sleep 3; truncate -s 1M "$work/shrinking") &
