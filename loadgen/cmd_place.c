@@ -37,8 +37,8 @@ static void help(void)
          "--allow-partial, as in 'numaload run --help'; a profile can be given as well.\n"
          "--dry-run prints each write that would be made. --run-dir DIR is for the journal\n"
          "(/run/numaload).\n\n"
-         "Exit status of exec: the command's, 128+N when signal N ended it; 3 when the command\n"
-         "succeeded but the placement was not reached.");
+         "Exit status: 0 done; 1 failed; 2 usage. That of exec: the command's, 128+N when\n"
+         "signal N ended it; 3 when it succeeded but the placement was not reached.");
 }
 
 static json_t *document(const char *word)

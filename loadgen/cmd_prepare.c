@@ -17,7 +17,8 @@ int cmd_prepare(int argc, char **argv)
              "                        [--block SIZE] [--salt N]\n\n"
              "Writes real data, which depends on the salt and the offset, and leaves\n"
              "FILE.numaload beside it. 4 threads unless --threads says otherwise. A file\n"
-             "that numaload did not write is not overwritten.");
+             "that numaload did not write is not overwritten.\n\n"
+             "Exit status: 0 done; 1 failed; 2 usage.");
         profile_free(&p);
         return STATUS_OK;
     }

@@ -19,9 +19,11 @@ int cmd_restore(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             puts("usage: numaload restore [--force] [--run-dir DIR]\n\n"
-                 "Puts back what a run that was killed, or 'numaload place apply', left. Values "
-                 "that\n"
-                 "somebody else changed meanwhile are kept, unless --force is given.");
+                 "Puts back what a run that was killed, or 'numaload place apply', left. Values\n"
+                 "that somebody else changed meanwhile are kept, unless --force is given.\n\n"
+                 "  --force        overwrite them, and forget what cannot be put back\n"
+                 "  --run-dir DIR  where the journal is [/run/numaload]\n\n"
+                 "Exit status: 0 done, or nothing to do; 1 something was left; 2 usage.");
             return STATUS_OK;
         }
         if (strcmp(argv[i], "--force") == 0) {

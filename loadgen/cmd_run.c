@@ -18,7 +18,8 @@ static void help(void)
     profile_help(stdout);
     puts("\nSizes take K M G T (powers of 2), times ns us ms s m.\n"
          "Exit status: 0 done; 1 failed; 2 usage; 3 measured but invalid (placement not\n"
-         "reached, window disturbed or cut short); 77 this machine or build lacks something.");
+         "reached, window disturbed or cut short); 77 this machine or build lacks what\n"
+         "was asked for.");
 }
 
 /* "node:0" as tables write it: "node0". */

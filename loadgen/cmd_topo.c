@@ -326,7 +326,11 @@ int cmd_topo(int argc, char **argv)
         puts("usage: numaload topo [--device NAME] [--json] [--sysroot DIR]\n\n"
              "Shows nodes, CPUs and memory, and for each RDMA and network device its node and\n"
              "its interrupts: the CPUs they may fire on, where they fire now, and how often\n"
-             "they did.");
+             "they did.\n\n"
+             "  --device NAME  only this device\n"
+             "  --json         one JSON document\n"
+             "  --sysroot DIR  read /proc and /sys below DIR, a tree recorded elsewhere\n\n"
+             "Exit status: 0 done; 1 failed; 2 usage.");
         goto out;
     }
     if (!sysroot_set(p.sysroot)) {

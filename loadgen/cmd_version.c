@@ -31,8 +31,10 @@ static void list_engines(const char *title, bool in)
 
 int cmd_version(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: numaload version\n\nSays what this build has and what it was built without.");
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        puts("usage: numaload version\n\n"
+             "Says what this build has and what it was built without.\n\n"
+             "Exit status: 0 done; 2 usage.");
         return STATUS_OK;
     }
     if (argc > 1) {

@@ -1,6 +1,7 @@
 #include "profile.h"
 
 #include "engine/engine.h"
+#include "nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -243,44 +244,13 @@ const struct key *profile_key(const char *name)
     return NULL;
 }
 
-/* Edit distance in one row; names are short. */
-static unsigned distance(const char *a, const char *b)
-{
-    enum { MAX = 64 };
-    size_t n = strlen(b);
-    if (strlen(a) >= MAX || n >= MAX)
-        return MAX;
-    unsigned row[MAX + 1];
-    for (unsigned j = 0; j <= n; j++)
-        row[j] = j;
-    for (unsigned i = 1; *a; a++, i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= n; j++) {
-            unsigned best = diagonal + (*a != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 const char *profile_nearest(const char *name)
 {
-    const char *nearest = NULL;
-    unsigned least = (unsigned)strlen(name) / 2 + 1;
-    for (const struct key *k = profile_keys; k->name; k++) {
-        unsigned d = distance(name, k->name);
-        if (d < least) {
-            least = d;
-            nearest = k->name;
-        }
-    }
-    return nearest;
+    struct nearest n;
+    nearest_begin(&n, name);
+    for (const struct key *k = profile_keys; k->name; k++)
+        nearest_offer(&n, k->name);
+    return n.best;
 }
 
 static void *field(const struct profile *p, const struct key *k)

@@ -23,7 +23,20 @@ run 2 "two profiles given: 'a' and 'b'" a b
 run 2 "profile missing.ini: No such file" missing.ini
 run 2 "--sysroot /no/such/dir: No such file" --sysroot /no/such/dir
 expect 2 "no file to read: give --path FILE" "$numaload" run
-expect 2 "unknown command 'rum'" "$numaload" rum
+expect 2 "unknown command 'rum'; did you mean 'run'" "$numaload" rum
+expect 2 "unknown command 'xyzzy'; 'numaload --help' lists them" "$numaload" xyzzy
+expect 2 "unknown command 'rum'; did you mean 'run'" "$numaload" help rum
+expect 0 "usage: numaload COMMAND" "$numaload" help
+# Every command explains itself in the same shape, however it is asked.
+for command in $("$numaload" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+    expect 0 "usage: numaload $command.*Exit status: 0" "$numaload" "$command" --help
+    cp "$work/out" "$work/help"
+    expect 0 "usage: numaload $command" "$numaload" help "$command"
+    check "'help $command' differs from '$command --help'" cmp "$work/out" "$work/help"
+    expect 0 "usage: numaload $command" "$numaload" "$command" -h
+    check "help of $command is wider than 84 columns" \
+        test "$(wc -L <"$work/help")" -le 84
+done
 expect 2 "usage: numaload COMMAND" "$numaload"
 expect 0 "usage: numaload run" "$numaload" run --help
 expect 0 "engines: uring" "$numaload" version

@@ -1,0 +1,34 @@
+#include "commands.h"
+
+#include "cmd.h"
+#include "nearest.h"
+
+#include <string.h>
+
+const struct command commands[] = {
+    {"run", cmd_run, "load one placement and record what happened"},
+    {"prepare", cmd_prepare, "write a file of real data to read"},
+    {"report", cmd_report, "print records, one or several side by side"},
+    {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},
+    {"place", cmd_place, "show, apply or undo a placement, or run a command in one"},
+    {"restore", cmd_restore, "put back what a killed run or 'place apply' left"},
+    {"version", cmd_version, "what this build has and what it was built without"},
+    {0},
+};
+
+const struct command *command_find(const char *name)
+{
+    for (const struct command *c = commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+const char *command_nearest(const char *name)
+{
+    struct nearest n;
+    nearest_begin(&n, name);
+    for (const struct command *c = commands; c->name; c++)
+        nearest_offer(&n, c->name);
+    return n.best;
+}
