@@ -2,6 +2,8 @@
 #include "cmd.h"
 #include "run/live.h"
 
+#include "../verbs/device.h"
+
 #include "../placement/device.h"
 #include "../placement/interrupts.h"
 #include "../placement/irqbalance.h"
@@ -143,6 +145,14 @@ static json_t *vector_json(const struct topo *t, const struct interrupts *in,
                      effective, "node", node, "count", (json_int_t)total, "count_by_node", by_node);
 }
 
+static json_t *rdma_json(const char *name)
+{
+    struct verbs_device d;
+    json_t *o = verbs_device_read(&d, name, NULL) ? verbs_device_json(&d) : json_null();
+    verbs_device_free(&d);
+    return o;
+}
+
 static json_t *device_json(const struct topo *t, const struct interrupts *in, const char *name,
                            struct err *err)
 {
@@ -162,6 +172,8 @@ static json_t *device_json(const struct topo *t, const struct interrupts *in, co
                       *d.netdev ? d.netdev : NULL, "warning", warning, "vectors_not_in_use",
                       (json_int_t)(d.irqs_n - json_array_size(vectors)), "vectors", vectors);
         free(warning);
+        if (d.kind == DEVICE_RDMA)
+            json_object_set_new(o, "rdma", rdma_json(name));
     }
     device_free(&d);
     return o;
@@ -285,6 +297,8 @@ static void print_device(const json_t *d)
     puts("");
     if (json_is_string(json_object_get(d, "warning")))
         printf("  warning: %s\n", text_in(d, "warning"));
+    if (json_is_object(json_object_get(d, "rdma")))
+        verbs_device_print(json_object_get(d, "rdma"));
     if (json_array_size(vectors))
         printf("  %5s  %-10s %-8s %4s %12s  %-10s  %s\n", "irq", "CPUs", "now", "node", "count",
                "use", "name");
