@@ -128,6 +128,13 @@ const struct key profile_keys[] = {
      .help =
          "The RDMA, network or block device that cq, nic and remote mean. Default: the one behind "
          "the file: of the route to its NFS server, or its disk."},
+    {.name = "comp-vector",
+     .type = KEY_TEXT,
+     .offset = FIELD(comp_vector),
+     .def = "auto",
+     .meta = "LIST",
+     .help = "For engines that make completion queues of their own: auto (a vector whose interrupt "
+             "is where cq asks; the threads take turns), or the vectors to take, such as 0,2-5."},
     {.name = "strict",
      .type = KEY_BOOL,
      .offset = FIELD(strict),

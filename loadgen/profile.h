@@ -62,6 +62,7 @@ struct profile {
     char *rps;
     char *numa_balancing;
     char *wq_scope;
+    char *comp_vector;
     char *irqbalance;
     bool strict;
     uint64_t min_share_percent;

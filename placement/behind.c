@@ -104,10 +104,10 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
 /* Connecting a datagram socket sends nothing: it only asks for the route. */
 static int local_address(const char *server, struct sockaddr_storage *local)
 {
-    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
     struct addrinfo *to;
     if (getaddrinfo(server, NFS_PORT, &hints, &to))
-        return EINVAL;
+        return EHOSTUNREACH;
     socklen_t len = sizeof(*local);
     int error = 0, fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen) ||
@@ -255,23 +255,45 @@ bool behind_disk_of(unsigned dev_major, unsigned dev_minor, char *name, struct e
 
 /* ---- together ---- */
 
-static bool find_nfs(const struct behind_mount *m, char *name, char **how, struct err *err)
+bool behind_server(const char *path, bool bare, char *host, size_t cap)
 {
-    char server[128], proto[16] = "", netdev[DEVICE_NAME_MAX];
-    if (!option(m->options, "addr", server, sizeof(server)))
-        return err_set(err, STATUS_USAGE, "the NFS mount of %s does not say its server's address",
-                       m->source);
-    option(m->options, "proto", proto, sizeof(proto));
-    if (!behind_netdev_to(server, netdev, err))
+    const char *at = strstr(path, "://");
+    if (!at && !bare)
         return false;
-    bool rdma = strcmp(proto, "rdma") == 0;
+    at = at ? at + 3 : path;
+    bool brackets = *at == '[';
+    at += brackets;
+    size_t n = strcspn(at, brackets ? "]" : ":/?");
+    if (!n || n >= cap)
+        return false;
+    memcpy(host, at, n);
+    host[n] = '\0';
+    return true;
+}
+
+bool behind_find_server(const char *host, bool rdma, char *name, char **how, struct err *err)
+{
+    char netdev[DEVICE_NAME_MAX];
+    *how = NULL;
+    if (!behind_netdev_to(host, netdev, err))
+        return false;
     if (!rdma)
         snprintf(name, DEVICE_NAME_MAX, "%s", netdev);
     else if (!behind_rdma_of(netdev, name, err))
         return false;
-    *how = text_printf("NFS server %s is reached through %s%s", server, netdev,
+    *how = text_printf("server %s is reached through %s%s", host, netdev,
                        rdma ? ", whose RDMA device it is" : "");
     return true;
+}
+
+static bool find_nfs(const struct behind_mount *m, char *name, char **how, struct err *err)
+{
+    char server[128], proto[16] = "";
+    if (!option(m->options, "addr", server, sizeof(server)))
+        return err_set(err, STATUS_USAGE, "the NFS mount of %s does not say its server's address",
+                       m->source);
+    option(m->options, "proto", proto, sizeof(proto));
+    return behind_find_server(server, strcmp(proto, "rdma") == 0, name, how, err);
 }
 
 static bool find_disk(const char *path, unsigned dev_major, unsigned dev_minor, char *name,

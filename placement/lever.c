@@ -50,6 +50,11 @@ bool lever_write(struct place *p, struct lever_value *v, struct err *err)
     return true;
 }
 
+double lever_min_share(const struct place *p)
+{
+    return p->ask.min_share > 0 ? p->ask.min_share : 0.95;
+}
+
 bool lever_no_device(const struct place *p, const char *prefix, struct err *err)
 {
     return err_set(err, STATUS_USAGE, "%s: of which device? Name it with --device%s%s", prefix,

@@ -22,6 +22,11 @@ struct lever_window {
     unsigned from, to; /* edges */
 };
 
+/* What cq can say, for the levers that it means. */
+#define CQ_WORDS                                                                                   \
+    (ACCEPT_WORD(WORD_LEAVE) | ACCEPT_WORD(WORD_NODE) | ACCEPT_WORD(WORD_NIC) |                    \
+     ACCEPT_WORD(WORD_REMOTE) | ACCEPT_WORD(WORD_BALANCED) | ACCEPT_WORD(WORD_CPUS))
+
 enum reached { REACHED_NO, REACHED_YES, REACHED_UNKNOWN /* not asked, or not observable */ };
 
 /* Filled by observe(); freed by the caller. */
@@ -84,7 +89,9 @@ struct place {
     char *device_tried; /* why none could be found; NULL: not looked for, or found */
     hwloc_bitmap_t workqueue_cpus; /* set by the irq lever for a device without interrupts: the
                                       unbound lever acts in its place */
-    struct journal *journal;       /* NULL until the first write */
+    bool vectors_suffice; /* set by the comp-vector lever: the engine's own queues take vectors that
+                             fire where cq asks, so the irq lever moves nothing */
+    struct journal *journal; /* NULL until the first write */
     struct lever *levers[LEVERS_MAX];
     size_t levers_n;
 
@@ -94,12 +101,15 @@ struct place {
 };
 
 extern const struct lever_ops lever_cpus, lever_mem, lever_irq, lever_unbound, lever_rps,
-    lever_balancing, lever_scope;
+    lever_balancing, lever_scope, lever_vector;
 
 /* Allocates a lever of `bytes` (its struct begins with struct lever). NULL when memory is out, err
  * set. */
 void *lever_new(const struct lever_ops *ops, size_t bytes, const char *word, bool asked,
                 struct err *err);
+
+/* How much of the interrupts must be where they were asked. */
+double lever_min_share(const struct place *p);
 
 /* Refuses for want of a device, with what was tried to find one. */
 bool lever_no_device(const struct place *p, const char *prefix, struct err *err);

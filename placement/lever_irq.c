@@ -16,11 +16,6 @@
 #include <unistd.h>
 
 #define KEY "cq"
-#define WORDS                                                                                      \
-    (ACCEPT_WORD(WORD_LEAVE) | ACCEPT_WORD(WORD_NODE) | ACCEPT_WORD(WORD_NIC) |                    \
-     ACCEPT_WORD(WORD_REMOTE) | ACCEPT_WORD(WORD_BALANCED) | ACCEPT_WORD(WORD_CPUS))
-
-#define DEFAULT_MIN_SHARE 0.95
 
 struct irq {
     struct lever base; /* values[i] is the affinity of vectors.list[i] */
@@ -141,6 +136,13 @@ static bool plan(struct place *p, const struct word *w, struct irq *l, struct er
     }
     if (p->device.soft)
         return plan_soft(p, w, l, err);
+    if (p->vectors_suffice) {
+        l->base.asked = false;
+        l->not_applicable = text_printf("the engine's own completion queues take vectors of %s "
+                                        "that fire where asked; no interrupt is moved",
+                                        p->device.name);
+        return true;
+    }
     struct err none = {0};
     if (!vectors_of_device(&l->vectors, &p->device, &none)) {
         l->not_applicable = strdup(none.text);
@@ -157,7 +159,7 @@ static bool plan(struct place *p, const struct word *w, struct irq *l, struct er
 static bool probe(struct place *p, struct lever **out, struct err *err)
 {
     struct word w;
-    bool ok = word_parse(&w, KEY, p->ask.cq, WORDS, err);
+    bool ok = word_parse(&w, KEY, p->ask.cq, CQ_WORDS, err);
     if (ok) {
         struct irq *l = lever_new(&lever_irq, sizeof(*l), p->ask.cq, w.kind != WORD_LEAVE, err);
         ok = l != NULL;
@@ -356,7 +358,7 @@ static void judge(const struct place *p, const struct irq *l, const struct lever
                   const struct vector_counts *a, const struct vector_counts *b,
                   const struct tally *t, struct lever_seen *out)
 {
-    double min = p->ask.min_share > 0 ? p->ask.min_share : DEFAULT_MIN_SHARE;
+    double min = lever_min_share(p);
     out->reached = REACHED_UNKNOWN;
     if (!l->base.asked || !l->base.applied) {
         out->reason = text_printf(l->base.asked ? "not applied" : "not asked for");

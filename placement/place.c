@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lever_ops *const levers[] = {&lever_cpus,    &lever_mem, &lever_irq,
-                                                 &lever_unbound, &lever_rps, &lever_balancing,
-                                                 &lever_scope};
+static const struct lever_ops *const levers[] = {&lever_cpus,      &lever_mem,     &lever_vector,
+                                                 &lever_irq,       &lever_unbound, &lever_rps,
+                                                 &lever_balancing, &lever_scope};
 
 #define LEVERS_N (sizeof(levers) / sizeof(*levers))
 _Static_assert(LEVERS_N <= LEVERS_MAX, "raise LEVERS_MAX");
@@ -22,17 +22,12 @@ static bool copy_ask(struct place *p, const struct place_ask *ask)
     const struct {
         const char **text, *unset;
     } texts[] = {
-        {&p->ask.wq_scope, "leave"},
-        {&p->ask.cpus, "unpinned"},
-        {&p->ask.mem, "default"},
-        {&p->ask.cq, "leave"},
-        {&p->ask.unbound, "leave"},
-        {&p->ask.rps, "leave"},
-        {&p->ask.numa_balancing, "leave"},
-        {&p->ask.irqbalance, "refuse"},
-        {&p->ask.device, NULL},
-        {&p->ask.journal_dir, NULL},
-        {&p->ask.path, NULL},
+        {&p->ask.wq_scope, "leave"},    {&p->ask.cpus, "unpinned"},
+        {&p->ask.mem, "default"},       {&p->ask.cq, "leave"},
+        {&p->ask.comp_vector, "auto"},  {&p->ask.unbound, "leave"},
+        {&p->ask.rps, "leave"},         {&p->ask.numa_balancing, "leave"},
+        {&p->ask.irqbalance, "refuse"}, {&p->ask.device, NULL},
+        {&p->ask.journal_dir, NULL},    {&p->ask.path, NULL},
     };
     _Static_assert(sizeof(texts) / sizeof(*texts) <= PLACE_TEXTS_MAX, "raise PLACE_TEXTS_MAX");
     for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -69,7 +64,11 @@ static bool find_device(struct place *p, struct err *err)
     struct err why;
     if (!p->ask.path || !*p->ask.path)
         return true;
-    if (!behind_find(p->ask.path, name, &p->device_how, &why)) {
+    char host[256];
+    bool found = behind_server(p->ask.path, p->ask.own_cqs, host, sizeof(host))
+                     ? behind_find_server(host, p->ask.own_cqs, name, &p->device_how, &why)
+                     : behind_find(p->ask.path, name, &p->device_how, &why);
+    if (!found) {
         p->device_tried = strdup(why.text);
         return true;
     }

@@ -30,7 +30,9 @@ struct place_ask {
     const char *numa_balancing; /* leave | off */
     const char *wq_scope;       /* leave | cpu | smt | cache | numa | system: affinity_scope of the
                                    unbound work queues */
-    const char *irqbalance; /* refuse | ignore: what to do when one runs and cq moves interrupts */
+    bool own_cqs; /* the engine makes completion queues of its own, and asks place_comp_vector */
+    const char *comp_vector; /* auto | LIST: completion vectors that own_cqs threads take in turn */
+    const char *irqbalance;  /* refuse | ignore: what to do when one runs and cq moves interrupts */
     const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: found
                            from path when one is needed */
     const char *path;   /* the file under load, NULL: none */
@@ -92,6 +94,15 @@ hwloc_const_bitmap_t place_thread_cpus(const struct place *p, unsigned thread);
 
 /* Node from which worker `thread` takes its buffers, or -1 when more than one is possible. */
 int place_thread_mem_node(const struct place *p, unsigned thread);
+
+/* For engines that make completion queues of their own: which completion vector worker `thread`
+ * gives to its queue (ibv_create_cq(3)). `device` is the RDMA device of its connection, `vectors`
+ * that device's num_comp_vectors. Follows cq: a vector whose interrupt fires on a CPU asked for,
+ * threads taking turns; with cq = leave, and for a soft device without interrupts, all in turn.
+ * Thread-safe; call it after place_apply. STATUS_FAILED when no vector is where it is asked,
+ * STATUS_USAGE when a named one does not exist. */
+bool place_comp_vector(const struct place *p, unsigned thread, const char *device, unsigned vectors,
+                       unsigned *vector, struct err *err);
 
 /* Reads the machine-wide levers at window edge `edge` (0-based, any number below edges_max given to
  * the sampler context); cheap. */

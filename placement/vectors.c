@@ -30,6 +30,14 @@ static bool same_kind(const char *a, const char *b)
     }
 }
 
+int vector_number(const char *action)
+{
+    size_t end = strcspn(action, "@"), start = end;
+    while (start > 0 && action[start - 1] >= '0' && action[start - 1] <= '9')
+        start--;
+    return end > start && end - start <= 5 ? atoi(action + start) : -1;
+}
+
 static bool add_vector(struct vectors *v, unsigned irq, const char *action)
 {
     struct vector *bigger = realloc(v->list, (v->n + 1) * sizeof(*bigger));
@@ -39,8 +47,11 @@ static bool add_vector(struct vectors *v, unsigned irq, const char *action)
     unsigned turn = 0;
     for (size_t i = 0; i < v->n; i++)
         turn += same_kind(v->list[i].action, action);
-    v->list[v->n] = (struct vector){
-        .irq = irq, .action = strdup(action), .use = vector_use(action), .turn = turn};
+    v->list[v->n] = (struct vector){.irq = irq,
+                                    .action = strdup(action),
+                                    .use = vector_use(action),
+                                    .turn = turn,
+                                    .number = vector_number(action)};
     return v->list[v->n++].action != NULL;
 }
 
@@ -97,15 +108,31 @@ static void count_row(struct vector_counts *c, size_t i, const struct vector *v,
     }
 }
 
-static char *read_effective(unsigned irq)
+static char *read_affinity(unsigned irq, const char *which)
 {
     char path[64], *text, *list;
-    snprintf(path, sizeof(path), "/proc/irq/%u/effective_affinity_list", irq);
+    snprintf(path, sizeof(path), "/proc/irq/%u/%s", irq, which);
     if (sysroot_read(path, &text) < 0)
         return NULL;
     list = text_chomp(text);
     free(text);
     return list;
+}
+
+bool vector_fires_on(unsigned irq, hwloc_bitmap_t cpus)
+{
+    char *effective = read_affinity(irq, "effective_affinity_list");
+    char *affinity = read_affinity(irq, "smp_affinity_list");
+    hwloc_bitmap_t may = hwloc_bitmap_alloc();
+    bool known = may && affinity && set_parse(may, affinity, NULL);
+    bool ok = effective && set_parse(cpus, effective, NULL) && !hwloc_bitmap_iszero(cpus) &&
+              (!known || hwloc_bitmap_isincluded(cpus, may));
+    if (!ok && known)
+        ok = hwloc_bitmap_copy(cpus, may) == 0;
+    hwloc_bitmap_free(may);
+    free(effective);
+    free(affinity);
+    return ok;
 }
 
 void vector_counts_read(struct vector_counts *c, const struct vectors *v, const struct topo *t)
@@ -125,7 +152,7 @@ void vector_counts_read(struct vector_counts *c, const struct vectors *v, const 
     if (c->by_node && c->total && c->accepted && c->effective) {
         for (size_t i = 0; i < v->n; i++) {
             count_row(c, i, &v->list[i], &in, t);
-            c->effective[i] = read_effective(v->list[i].irq);
+            c->effective[i] = read_affinity(v->list[i].irq, "effective_affinity_list");
         }
         c->read = true;
         c->cpus = in.cpus;

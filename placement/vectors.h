@@ -13,6 +13,7 @@ struct vector {
     enum vector_use use;
     unsigned turn; /* place among the device's vectors of the same kind (input.0, input.1 ...)
                     */
+    int number;    /* of the completion vector, as the handler's name ends; -1: unknown */
     hwloc_bitmap_t accept; /* CPUs where it may fire; NULL: anywhere */
 };
 
@@ -38,6 +39,15 @@ struct vector_counts {
  * Fails with STATUS_FAILED when nothing is left. */
 bool vectors_of_device(struct vectors *v, const struct device *d, struct err *err);
 void vectors_free(struct vectors *v);
+
+/* The number at the end of a handler's name before an '@': 12 of "mlx5_comp12@pci:0000:3b:00.0".
+ * Drivers number the handlers of completion queues as verbs numbers completion vectors. -1 when
+ * there is none. */
+int vector_number(const char *action);
+
+/* The CPUs where an interrupt fires: its effective affinity, or its affinity while the former still
+ * lies outside it (it follows only with the next interrupt). False when neither can be read. */
+bool vector_fires_on(unsigned irq, hwloc_bitmap_t cpus);
 
 /* Reads the counts now; never fails, see .read. Release with vector_counts_free. */
 void vector_counts_read(struct vector_counts *c, const struct vectors *v, const struct topo *t);

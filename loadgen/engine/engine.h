@@ -27,13 +27,15 @@ struct completion {
     int32_t result; /* bytes, or -errno */
 };
 
+struct place;
 struct profile;
 struct target;
 
 struct engine_setup {
     const struct profile *profile;
     const struct target *target;
-    unsigned thread;  /* number of the worker, 0 .. threads - 1 */
+    const struct place *place; /* for place_comp_vector (placement/place.h) */
+    unsigned thread;           /* number of the worker, 0 .. threads - 1 */
     const int *fds;   /* one a file of the target, -1: not this thread's; they and the array stay
                          the caller's for as long as the engine lives. NULL when the engine has
                          locate() */
@@ -50,6 +52,8 @@ struct engine;
 
 struct engine_ops {
     const char *name;
+    bool own_cqs; /* makes completion queues of its own, on the vectors of place_comp_vector; its
+                     path begins with the server: "host:port" or a URL */
 
     /* Called once by the main thread before any buffer is made: can this machine give `threads`
      * engines of this depth at all? STATUS_SKIP when the kernel forbids the engine as such,

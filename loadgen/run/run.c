@@ -190,6 +190,7 @@ static bool prepare(struct run *r)
         return false;
     uint64_t depth = strcmp(p->engine, "sync") == 0 ? 1 : p->iodepth;
     struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, depth * p->block_bytes);
+    ask.own_cqs = engine->own_cqs;
     if (!place_plan(&r->place, r->topo, &ask, err) || !find_target(r, engine) ||
         !engine->check(ask.threads, (unsigned)depth, err) ||
         !buffers_check(ask.threads, ask.bytes_per_thread, err))

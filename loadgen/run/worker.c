@@ -295,6 +295,7 @@ static bool setup(struct loop *l, struct err *err)
     struct engine_setup setup = {
         .profile = p,
         .target = crew->target,
+        .place = crew->place,
         .thread = w->number,
         .fds = l->fds,
         .files_n = crew->target->files_n,
