@@ -108,3 +108,11 @@ bool args_read(struct profile *p, int argc, char **argv, const char *const *keys
     }
     return true;
 }
+
+bool args_want_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json=yes") == 0)
+            return true;
+    return false;
+}

@@ -10,4 +10,8 @@
 bool args_read(struct profile *p, int argc, char **argv, const char *const *keys, bool *help,
                struct err *err);
 
+/* Whether --json is among the arguments, also when args_read refused them: a bad option must not
+ * take away the promise of one document on stdout. */
+bool args_want_json(int argc, char **argv);
+
 #endif

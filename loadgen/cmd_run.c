@@ -98,15 +98,6 @@ static int output(json_t *record, const struct profile *p, enum status status)
     return status == STATUS_OK ? STATUS_FAILED : (int)status;
 }
 
-/* A bad option must not take --json's promise away: one document on stdout, also on failure. */
-static bool wants_json(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json=yes") == 0)
-            return true;
-    return false;
-}
-
 int cmd_run(int argc, char **argv)
 {
     struct profile p;
@@ -120,7 +111,7 @@ int cmd_run(int argc, char **argv)
     }
     if (!args_read(&p, argc, argv, NULL, &want_help, &err) ||
         (!want_help && !profile_check(&p, &err))) {
-        p.json = p.json || wants_json(argc, argv);
+        p.json = p.json || args_want_json(argc, argv);
         status = err.status;
         fail(record, status, "usage", err.text);
     } else if (want_help) {

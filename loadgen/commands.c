@@ -7,6 +7,7 @@
 
 const struct command commands[] = {
     {"run", cmd_run, "load one placement and record what happened"},
+    {"check", cmd_check, "say before a run what would fail, be missing or spoil its figures"},
     {"prepare", cmd_prepare, "write a file of real data to read"},
     {"report", cmd_report, "print records, one or several side by side"},
     {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},

@@ -253,6 +253,22 @@ bool journal_replay(const char *dir, bool force, journal_say *say, void *ctx, un
     return true;
 }
 
+enum journal_state journal_look(const char *dir, char *who, size_t cap)
+{
+    struct story s;
+    story_read(&s, dir, NULL);
+    enum journal_state state = JOURNAL_STALE;
+    if (!s.exists || !of_this_boot(&s))
+        state = JOURNAL_NONE;
+    else if (s.pid > 0 && start_time(s.pid) == s.start)
+        state = JOURNAL_OWNED;
+    else if (s.kept)
+        state = JOURNAL_KEPT;
+    snprintf(who, cap, "'%s' (pid %lld)", s.command ? s.command : "?", (long long)s.pid);
+    story_free(&s);
+    return state;
+}
+
 static void sleep_step(void)
 {
     const struct timespec t = {.tv_nsec = STEP_MS * 1000000L};

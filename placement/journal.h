@@ -16,6 +16,8 @@
 
 #include "err.h"
 
+#include <stddef.h>
+
 #define JOURNAL_DIR "/run/numaload"
 
 struct journal;
@@ -53,7 +55,16 @@ bool journal_end(struct journal *j, enum journal_end end, struct err *err);
 bool journal_restore(const char *dir, bool force, journal_say *say, void *ctx, unsigned *done,
                      struct err *err);
 
-/* For the guardian: the same without taking the lock, which it holds already. */
+/* Looks at the journal of `dir` without touching it or waiting. `who` gets "'command' (pid N)". */
+enum journal_state {
+    JOURNAL_NONE,  /* none, or of an earlier boot */
+    JOURNAL_OWNED, /* its owner is alive */
+    JOURNAL_KEPT,  /* left in force on purpose */
+    JOURNAL_STALE, /* its owner is gone and the values are not back */
+};
+enum journal_state journal_look(const char *dir, char *who, size_t cap);
+
+/* For the guardian: journal_restore without taking the lock, which it holds already. */
 bool journal_replay(const char *dir, bool force, journal_say *say, void *ctx, unsigned *done,
                     struct err *err);
 

@@ -29,6 +29,16 @@ static bool meminfo(const char *key, uint64_t *value)
     return ok;
 }
 
+bool buffers_huge_pool(uint64_t *page_bytes, uint64_t *free_pages)
+{
+    uint64_t kb = 0;
+    *free_pages = 0;
+    meminfo("Hugepagesize", &kb);
+    meminfo("HugePages_Free", free_pages);
+    *page_bytes = kb * 1024;
+    return kb > 0;
+}
+
 bool buffers_check(unsigned threads, uint64_t bytes_per_thread, struct err *err)
 {
     uint64_t available_kb, need = threads * bytes_per_thread;
@@ -98,11 +108,9 @@ bool buffers_make(struct buffers *b, const struct place *place, unsigned thread,
                   counter *progress, struct err *err)
 {
     size_t base = (size_t)sysconf(_SC_PAGESIZE);
-    uint64_t huge_kb = 0, free_pages = 0;
+    uint64_t huge = 0, free_pages = 0;
     *b = (struct buffers){0};
-    meminfo("Hugepagesize", &huge_kb);
-    meminfo("HugePages_Free", &free_pages);
-    size_t huge = (size_t)huge_kb * 1024;
+    buffers_huge_pool(&huge, &free_pages);
     /* The pool only decides whether to try: other threads take from it at the same time. */
     if (huge && bytes >= huge && free_pages * huge >= bytes) {
         b->bytes = round_up(bytes, huge);

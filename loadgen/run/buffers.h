@@ -21,6 +21,10 @@ bool buffers_make(struct buffers *b, const struct place *place, unsigned thread,
                   counter *progress, struct err *err);
 void buffers_free(struct buffers *b);
 
+/* The pool of huge pages of the default size that buffers_make takes from: bytes of one and how
+ * many are free. False when the kernel has none. */
+bool buffers_huge_pool(uint64_t *page_bytes, uint64_t *free_pages);
+
 /* Compares what all threads need with MemAvailable, so that a run is refused and not killed. */
 bool buffers_check(unsigned threads, uint64_t bytes_per_thread, struct err *err);
 

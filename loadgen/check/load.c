@@ -1,0 +1,116 @@
+/* Checks of what is to be loaded, and of where. */
+#include "check.h"
+
+#include "../record/mountstats.h"
+
+#include "../../placement/sysroot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void check_file(struct look *l)
+{
+    struct err err = {0};
+    const struct profile *p = l->profile;
+    if (!l->engine)
+        return;
+    if (!sysroot_live()) {
+        found(l, SEVERITY_NOTE, NULL,
+              "the file was not looked at: the tree was recorded elsewhere");
+        return;
+    }
+    bool ok = l->engine->locate ? l->engine->locate(p, &l->target, &err)
+                                : target_open(&l->target, p, &err);
+    if (!ok || !target_cut(&l->target, p, &err)) {
+        target_free(&l->target);
+        found(l, SEVERITY_FAILS, NULL, "%s", err.text);
+        return;
+    }
+    char size[32];
+    format_size(p->threads * l->bytes_per_thread, size, sizeof(size));
+    if (l->target.blocks < p->threads)
+        found(l, SEVERITY_SPOILS, "a larger file, smaller blocks or fewer threads",
+              "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
+              l->target.blocks, p->threads);
+    else if (l->target.blocks / p->threads < l->iodepth)
+        found(l, SEVERITY_NOTE, "a larger file, or a smaller iodepth",
+              "the part of a thread has fewer blocks than its iodepth of %" PRIu64
+              ": blocks are read again while they are outstanding; %s or more avoids it",
+              l->iodepth, size);
+}
+
+static void look_at_rsize(struct look *l, const char *path, const struct mount_stats *m)
+{
+    char value[32], block[32], rsize[32], proto[16] = "tcp";
+    mount_option(m->options, "proto", proto, sizeof(proto));
+    l->nfs = true;
+    if (strncmp(proto, "rdma", 4) == 0)
+        l->rdma = true;
+    else
+        found(l, SEVERITY_NOTE, "mount with proto=rdma,port=20049 when RDMA is the question",
+              "%s is on NFS over %s: completion queues and RDMA counters do not take part", path,
+              proto);
+    if (!mount_option(m->options, "rsize", value, sizeof(value)))
+        return;
+    uint64_t bytes = strtoull(value, NULL, 10);
+    if (bytes && bytes < l->profile->block_bytes) {
+        char advice[96];
+        format_size(bytes, rsize, sizeof(rsize));
+        snprintf(advice, sizeof(advice), "--block %" PRIu64 ", or mount with a larger rsize",
+                 bytes);
+        found(
+            l, SEVERITY_SPOILS, advice,
+            "rsize of %s is %s, below the block of %s: each I/O is several READs, and its latency "
+            "that of the last",
+            m->mountpoint, rsize, format_size(l->profile->block_bytes, block, sizeof(block)));
+    }
+}
+
+/* Mounts are told apart by text, so that recorded trees can be looked at too. */
+void check_mount(struct look *l)
+{
+    char *text;
+    if (l->engine && l->engine->locate) /* no mount takes part */
+        return;
+    ssize_t len = sysroot_read("/proc/self/mountstats", &text);
+    for (char **path = l->profile->paths; len >= 0 && path && *path; path++) {
+        struct mount_stats m;
+        char *real = sysroot_live() ? realpath(*path, NULL) : NULL;
+        if (!mountstats_find(text, (size_t)len, real ? real : *path, &m))
+            found(l, SEVERITY_NOTE, NULL, "no mount in /proc/self/mountstats holds %s", *path);
+        else if (!m.nfs)
+            found(l, SEVERITY_NOTE, "a file on NFS over RDMA, if that is the question",
+                  "%s is on %s, not on NFS: nothing of NFS or RDMA is measured, and nfs_page "
+                  "counters stand still",
+                  *path, m.fstype);
+        else
+            look_at_rsize(l, *path, &m);
+        free(real);
+    }
+    if (len >= 0)
+        free(text);
+    else
+        found(l, SEVERITY_NOTE, NULL, "/proc/self/mountstats: %s", strerror((int)-len));
+}
+
+static void count_write(void *n, const char *path, const char *now, const char *want)
+{
+    (void)path;
+    (void)now;
+    (void)want;
+    ++*(unsigned *)n;
+}
+
+void check_placement(struct look *l)
+{
+    unsigned writes = 0;
+    if (!l->place) {
+        found(l, SEVERITY_FAILS, NULL, "%s", l->place_err.text);
+        return;
+    }
+    place_each_write(l->place, count_write, &writes);
+    if (writes && l->uid != 0 && l->uid != UINT64_MAX)
+        found(l, SEVERITY_FAILS, "run as root",
+              "the placement writes %u values of /proc and /sys, which root alone may", writes);
+}

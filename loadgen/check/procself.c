@@ -1,0 +1,103 @@
+#include "procself.h"
+
+#include "../../placement/sysroot.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void procself_read(uint64_t *uid, uint64_t *capabilities)
+{
+    char *text;
+    *uid = UINT64_MAX;
+    *capabilities = 0;
+    if (sysroot_read("/proc/self/status", &text) < 0)
+        return;
+    const char *at = strstr(text, "\nUid:");
+    if (!at || sscanf(at + 5, "%*u %" SCNu64, uid) != 1)
+        *uid = UINT64_MAX;
+    at = strstr(text, "\nCapEff:");
+    if (!at || sscanf(at + 8, "%" SCNx64, capabilities) != 1)
+        *capabilities = 0;
+    free(text);
+}
+
+bool procself_limit(const char *name, uint64_t *soft)
+{
+    char *text, value[32];
+    if (sysroot_read("/proc/self/limits", &text) < 0)
+        return false;
+    bool known = false;
+    size_t len = strlen(name);
+    for (char *line = text; line && !known; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, len) != 0 || line[len] != ' ')
+            continue;
+        if (sscanf(line + len, "%31s", value) != 1)
+            break;
+        char *end;
+        *soft = strcmp(value, "unlimited") == 0 ? UINT64_MAX : strtoull(value, &end, 10);
+        known = *soft == UINT64_MAX || !*end;
+    }
+    free(text);
+    return known;
+}
+
+/* Takes the limit of one cgroup folder when fewer tasks are left there than anywhere before. */
+static void take(const char *dir, bool *any, uint64_t *max, uint64_t *current)
+{
+    char path[PATH_MAX + 32];
+    int64_t limit, tasks;
+    snprintf(path, sizeof(path), "%s/pids.max", dir);
+    if (sysroot_read_i64(path, &limit) || limit < 0) /* "max" is no number */
+        return;
+    snprintf(path, sizeof(path), "%s/pids.current", dir);
+    if (sysroot_read_i64(path, &tasks) || tasks < 0)
+        tasks = 0;
+    if (*any && limit - tasks >= (int64_t)(*max - *current))
+        return;
+    *any = true;
+    *max = (uint64_t)limit;
+    *current = (uint64_t)tasks;
+}
+
+/* "0::/path" of version 2, or "N:pids:/path" (with other controllers beside it) of version 1. */
+static const char *cgroup_of(const char *line, const char **mount)
+{
+    char controllers[256] = "";
+    int at = 0;
+    if (strncmp(line, "0::/", 4) == 0) {
+        *mount = "/sys/fs/cgroup";
+        return line + 3;
+    }
+    if (sscanf(line, "%*u:%255[^:\n]:%n", controllers, &at) != 1 || !at)
+        return NULL;
+    for (char *save, *c = strtok_r(controllers, ",", &save); c; c = strtok_r(NULL, ",", &save))
+        if (strcmp(c, "pids") == 0) {
+            *mount = "/sys/fs/cgroup/pids";
+            return line + at;
+        }
+    return NULL;
+}
+
+bool procself_pids(uint64_t *max, uint64_t *current)
+{
+    char *text, dir[PATH_MAX];
+    bool any = false;
+    if (sysroot_read("/proc/self/cgroup", &text) < 0)
+        return false;
+    for (char *save, *line = strtok_r(text, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
+        const char *mount, *path = cgroup_of(line, &mount);
+        if (!path || (size_t)snprintf(dir, sizeof(dir), "%s%s", mount, path) >= sizeof(dir))
+            continue;
+        /* Limits of every folder above count as well. */
+        for (char *slash; strlen(dir) > strlen(mount) && (slash = strrchr(dir, '/')); *slash = '\0')
+            take(dir, &any, max, current);
+        take(mount, &any, max, current);
+    }
+    free(text);
+    return any;
+}
