@@ -13,6 +13,7 @@
 #define SECOND UINT64_C(1000000000)
 #define FIELD(f) offsetof(struct profile, f)
 
+static const char *const rw_words[] = {"read", "write", "randread", "randwrite", NULL};
 static const char *const irqbalance_words[] = {"refuse", "ignore", NULL};
 static const char *const scope_words[] = {"leave", "cpu", "smt", "cache", "numa", "system", NULL};
 static const char *const balancing_words[] = {"leave", "off", NULL};
@@ -24,8 +25,82 @@ const struct key profile_keys[] = {
      .type = KEY_LIST,
      .offset = FIELD(paths),
      .meta = "FILE",
-     .help = "File or block device to read. It must hold data already. Given several times: all of "
-             "them together."},
+     .help = "File, block device or directory (see files). Given several times: all of them "
+             "together. f[1-4] is f1 f2 f3 f4. A file to read must hold data already."},
+    {.name = "rw",
+     .type = KEY_TEXT,
+     .offset = FIELD(rw),
+     .def = "read",
+     .words = rw_words,
+     .meta = "WORD",
+     .help = "read, write, randread, randwrite. Writing destroys what is there: only new files, "
+             "files that numaload wrote, or with allow-overwrite."},
+    {.name = "mix-read-percent",
+     .type = KEY_COUNT,
+     .offset = FIELD(mix_read_percent),
+     .def = "0",
+     .max = 99,
+     .meta = "N",
+     .help = "Of a write or randwrite, this share of the I/Os reads instead."},
+    {.name = "files",
+     .type = KEY_COUNT,
+     .offset = FIELD(files),
+     .def = "0",
+     .max = 100000,
+     .meta = "N",
+     .help =
+         "path is a directory; its files file.0 to file.(N-1) are the load. 0: path is a file."},
+    {.name = "own-files",
+     .type = KEY_BOOL,
+     .offset = FIELD(own_files),
+     .def = "false",
+     .help = "Each thread has files of its own instead of a part of all blocks."},
+    {.name = "fd-sharing",
+     .type = KEY_BOOL,
+     .offset = FIELD(fd_sharing),
+     .def = "false",
+     .help = "All threads use the same descriptors instead of opening each file themselves."},
+    {.name = "once",
+     .type = KEY_BOOL,
+     .offset = FIELD(once),
+     .def = "false",
+     .help = "End when everything was read or written once: one window, without ramp; window, when "
+             "given, is a time limit."},
+    {.name = "amount",
+     .type = KEY_SIZE,
+     .offset = FIELD(amount_bytes),
+     .def = "0",
+     .max = UINT64_MAX,
+     .meta = "SIZE",
+     .help = "Like once, but with this number of bytes of all threads together. 0: no limit."},
+    {.name = "limit-thread",
+     .type = KEY_SIZE,
+     .offset = FIELD(limit_thread_bytes),
+     .def = "0",
+     .max = UINT64_MAX,
+     .meta = "SIZE",
+     .help = "Bytes a second that a thread moves at most. 0: no limit."},
+    {.name = "limit",
+     .type = KEY_SIZE,
+     .offset = FIELD(limit_bytes),
+     .def = "0",
+     .max = UINT64_MAX,
+     .meta = "SIZE",
+     .help =
+         "Bytes a second that all threads together move at most, in equal shares. 0: no limit."},
+    {.name = "iops",
+     .type = KEY_COUNT,
+     .offset = FIELD(iops),
+     .def = "0",
+     .max = 1000000000,
+     .meta = "N",
+     .help = "Open loop: so many I/Os a second of all threads, each due at a fixed time whether or "
+             "not earlier ones are back. Latency counts from when an I/O was due. 0: closed loop."},
+    {.name = "verify",
+     .type = KEY_BOOL,
+     .offset = FIELD(verify),
+     .def = "false",
+     .help = "Check every block that is read against salt and offset; a wrong byte fails the run."},
     {.name = "engine",
      .type = KEY_TEXT,
      .offset = FIELD(engine),
@@ -48,7 +123,8 @@ const struct key profile_keys[] = {
      .def = "0",
      .max = UINT64_MAX,
      .meta = "SIZE",
-     .help = "Part of the file to read, from its beginning; 0: all of it."},
+     .help =
+         "Part of each file to use, from its beginning; 0: all of it. New files get this size."},
     {.name = "threads",
      .type = KEY_COUNT,
      .offset = FIELD(threads),
@@ -211,7 +287,13 @@ const struct key profile_keys[] = {
      .def = "1",
      .max = UINT32_MAX,
      .meta = "N",
-     .help = "What 'numaload prepare' adds to the offset in every 8 bytes it writes."},
+     .help =
+         "What is added to the offset in every 8 bytes that are written; verify needs the same."},
+    {.name = "allow-overwrite",
+     .type = KEY_BOOL,
+     .offset = FIELD(allow_overwrite),
+     .def = "false",
+     .help = "Let a write destroy block devices and files that numaload did not write."},
     {.name = "allow-merged",
      .type = KEY_BOOL,
      .offset = FIELD(allow_merged),
@@ -390,6 +472,26 @@ void profile_free(struct profile *p)
     *p = (struct profile){0};
 }
 
+bool profile_writes(const struct profile *p)
+{
+    return strstr(p->rw, "write") != NULL;
+}
+
+bool profile_random(const struct profile *p)
+{
+    return strncmp(p->rw, "rand", 4) == 0;
+}
+
+bool profile_reads(const struct profile *p)
+{
+    return !profile_writes(p) || p->mix_read_percent;
+}
+
+bool profile_once(const struct profile *p)
+{
+    return p->once || p->amount_bytes;
+}
+
 const char *profile_path(const struct profile *p)
 {
     return p->paths ? p->paths[0] : NULL;
@@ -413,6 +515,32 @@ const char *profile_where(const struct profile *p, const char *key, char *buf, s
     return buf;
 }
 
+static bool check_workload(const struct profile *p, struct err *err)
+{
+    char where[512];
+    bool limited = p->limit_bytes || p->limit_thread_bytes;
+    if (p->mix_read_percent && !profile_writes(p))
+        return err_set(err, STATUS_USAGE, "%s: is a share of a write; add --rw write or randwrite",
+                       profile_where(p, "mix-read-percent", where, sizeof(where)));
+    if (profile_once(p) && p->windows > 1)
+        return err_set(err, STATUS_USAGE, "%s: a run with an amount is one window",
+                       profile_where(p, "windows", where, sizeof(where)));
+    if (profile_once(p) && p->ramp_ns && profile_is_set(p, "ramp"))
+        return err_set(err, STATUS_USAGE, "%s: a run with an amount has no ramp",
+                       profile_where(p, "ramp", where, sizeof(where)));
+    if (p->iops && limited)
+        return err_set(err, STATUS_USAGE, "%s: is a rate already; leave out limit and limit-thread",
+                       profile_where(p, "iops", where, sizeof(where)));
+    if ((p->verify || profile_writes(p)) && p->block_bytes % 8)
+        return err_set(err, STATUS_USAGE,
+                       "%s: %" PRIu64 " is not a multiple of 8, as data that can be verified needs",
+                       profile_where(p, "block", where, sizeof(where)), p->block_bytes);
+    if (p->verify && !profile_reads(p))
+        return err_set(err, STATUS_USAGE, "%s: nothing is read; write first, then verify a read",
+                       profile_where(p, "verify", where, sizeof(where)));
+    return true;
+}
+
 bool profile_check(const struct profile *p, struct err *err)
 {
     char where[512], size[32];
@@ -434,6 +562,8 @@ bool profile_check(const struct profile *p, struct err *err)
         return err_set(err, STATUS_USAGE, "%s: less than one block of %s",
                        profile_where(p, "size", where, sizeof(where)),
                        format_size(p->block_bytes, size, sizeof(size)));
+    if (!check_workload(p, err))
+        return false;
     if (strcmp(p->engine, "sync") == 0 && p->iodepth > 1 && profile_is_set(p, "iodepth"))
         return err_set(err, STATUS_USAGE,
                        "%s: engine sync does one I/O at a time; use --iodepth 1 and more threads, "

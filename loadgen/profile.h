@@ -40,13 +40,24 @@ struct origin {
     bool cli;         /* given on the command line */
 };
 
-enum { PROFILE_KEYS_MAX = 64 };
+enum { PROFILE_KEYS_MAX = 128 };
 
 struct profile {
     char **paths; /* files, devices, URLs; ends with NULL; NULL: none */
     char *engine;
     uint64_t block_bytes;
     uint64_t size_bytes; /* 0: the whole file */
+    char *rw;
+    uint64_t mix_read_percent;
+    uint64_t files; /* in the directory that path names; 0: path is a file */
+    bool own_files;
+    bool fd_sharing;
+    bool once;
+    uint64_t amount_bytes; /* 0: everything, with once */
+    uint64_t limit_thread_bytes, limit_bytes; /* a second; 0: none */
+    uint64_t iops;                            /* open loop; 0: closed loop */
+    bool verify;
+    bool allow_overwrite;
     uint64_t threads;
     uint64_t iodepth;
     bool direct;
@@ -102,6 +113,13 @@ bool profile_read_ini(struct profile *p, const char *file, struct err *err);
 
 /* Checks what no single key can know: path given, block fit for direct, and so on. */
 bool profile_check(const struct profile *p, struct err *err);
+
+/* What rw, once and amount come to: some I/Os write; blocks in random order; some I/Os read; the run
+ * ends when an amount was moved, not when its windows are over. */
+bool profile_writes(const struct profile *p);
+bool profile_random(const struct profile *p);
+bool profile_reads(const struct profile *p);
+bool profile_once(const struct profile *p);
 
 /* The first path, or NULL. */
 const char *profile_path(const struct profile *p);

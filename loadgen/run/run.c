@@ -4,12 +4,11 @@
 #include "../asking.h"
 
 #include "../engine/engine.h"
-#include "../record/derived.h"
 #include "../record/hostfacts.h"
 #include "../record/notes.h"
-#include "../record/sampler.h"
-#include "crew.h"
 #include "live.h"
+#include "outcome.h"
+#include "walk.h"
 #include "window.h"
 
 #include "../../placement/sysroot.h"
@@ -23,29 +22,13 @@
 #include <unistd.h>
 
 #define TICK_NS UINT64_C(250000000)
+/* How often a run with an amount is looked at; its end is the time that the last thread noted. */
+#define ONCE_POLL_NS UINT64_C(10000000)
 /* A drain that brings nothing back for so long is over: the program must end within 5 s. */
 #define HUNG_NS UINT64_C(4000000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)
-
-struct run {
-    const struct profile *profile;
-    json_t *record, *notes;
-    struct topo *topo;
-    struct place *place;
-    struct target target;
-    struct crew crew;
-    struct worker *workers;
-    struct sampling *sampling;
-
-    uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
-    unsigned edges;
-    unsigned interrupts; /* SIGINT and SIGTERM seen so far */
-    sigset_t signals, old_signals;
-    uint64_t next_tick_ns, next_line_ns;
-    struct err err;
-};
 
 enum wait_end { WAIT_DONE, WAIT_INTERRUPTED, WAIT_FAILED };
 
@@ -103,7 +86,11 @@ static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase
                 return WAIT_INTERRUPTED;
             return atomic_load(&r->crew.failed) ? WAIT_FAILED : WAIT_DONE;
         }
+        if (atomic_load(&r->crew.done_n) == r->crew.threads)
+            return WAIT_DONE;
         uint64_t next = r->next_tick_ns < deadline ? r->next_tick_ns : deadline;
+        if (profile_once(r->profile) && next > now + ONCE_POLL_NS)
+            next = now + ONCE_POLL_NS;
         if (take_signal(r, next > now ? next - now : 0))
             return WAIT_INTERRUPTED;
         if (atomic_load(&r->crew.failed))
@@ -171,9 +158,74 @@ static bool may_register(struct run *r)
     return false;
 }
 
+/* Raises the soft limit of descriptors when the files need it. */
+static bool check_descriptors(const struct run *r, struct err *err)
+{
+    const struct profile *p = r->profile;
+    struct rlimit lim;
+    uint64_t opens = p->fd_sharing || p->own_files ? r->target.files_n
+                                                   : r->target.files_n * (uint64_t)p->threads;
+    uint64_t need = opens + 100 + 2 * p->threads; /* rings, records, samplers */
+    if (getrlimit(RLIMIT_NOFILE, &lim) || need <= lim.rlim_cur)
+        return true;
+    lim.rlim_cur = need;
+    if (need <= lim.rlim_max && setrlimit(RLIMIT_NOFILE, &lim) == 0)
+        return true;
+    return err_set(err, STATUS_FAILED,
+                   "%u files for %" PRIu64 " threads need %" PRIu64
+                   " descriptors, the limit is %llu: "
+                   "raise it (ulimit -Hn), or add --fd-sharing or --own-files",
+                   r->target.files_n, p->threads, need, (unsigned long long)lim.rlim_max);
+}
+
+static bool share_files(struct run *r, struct err *err)
+{
+    if (!r->profile->fd_sharing)
+        return true;
+    r->shared_fds = malloc(r->target.files_n * sizeof(int));
+    if (!r->shared_fds)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    memset(r->shared_fds, -1, r->target.files_n * sizeof(int));
+    for (unsigned i = 0; i < r->target.files_n; i++) {
+        r->shared_fds[i] = target_fd(&r->target, i, r->profile, err);
+        if (r->shared_fds[i] < 0)
+            return false;
+    }
+    r->crew.shared_fds = r->shared_fds;
+    return true;
+}
+
+static void close_shared(struct run *r)
+{
+    for (unsigned i = 0; r->shared_fds && i < r->target.files_n; i++)
+        if (r->shared_fds[i] >= 0)
+            close(r->shared_fds[i]);
+    free(r->shared_fds);
+}
+
+/* Did every thread write each block of its part? */
+static bool wrote_all(const struct run *r)
+{
+    struct walk walk;
+    if (profile_reads(r->profile))
+        return false;
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        uint64_t ios = 0;
+        walk_init(&walk, &r->target, r->profile, i, r->crew.threads);
+        for (unsigned p = 0; p < r->crew.phases; p++)
+            ios += counter_get(&worker_phase(&r->workers[i], p)->write_ios);
+        if (walk.order == WALK_RANDOM || ios < walk.end - walk.first)
+            return false;
+    }
+    return true;
+}
+
 static bool find_target(struct run *r, const struct engine_ops *engine)
 {
     const struct profile *p = r->profile;
+    if (engine->locate && profile_writes(p))
+        return err_set(&r->err, STATUS_USAGE, "engine %s only reads; --rw %s is not for it",
+                       engine->name, p->rw);
     bool found = engine->locate ? engine->locate(p, &r->target, &r->err)
                                 : target_open(&r->target, p, &r->err);
     return found && target_cut(&r->target, p, &r->err);
@@ -216,7 +268,9 @@ static bool prepare(struct run *r)
         .cpus_n = r->topo->cpus_n,
     };
     r->crew.register_buffers = may_register(r);
-    if (r->target.blocks < p->threads)
+    if (!engine->locate && (!check_descriptors(r, err) || !share_files(r, err)))
+        return false;
+    if (r->target.blocks < p->threads && !profile_once(p))
         note_add(r->notes, NOTE_WARNING, "file",
                  "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
                  r->target.blocks, p->threads);
@@ -230,17 +284,43 @@ static bool prepare(struct run *r)
         .notes = r->notes,
     };
     r->sampling = sampling_open(&ctx, err);
-    return r->sampling && place_apply(r->place, err);
+    return r->sampling && place_apply(r->place, err) &&
+           (!profile_writes(p) || target_begin_write(&r->target, p, err));
 }
 
 /* ---- the load ---- */
 
-static void edge(struct run *r, unsigned number, unsigned phase)
+static void edge_at(struct run *r, unsigned number, unsigned phase, uint64_t ns)
 {
-    r->edge_ns[number] = now_ns();
+    r->edge_ns[number] = ns;
     atomic_store_explicit(&r->crew.phase, phase, memory_order_relaxed);
     sampling_edge(r->sampling, number, r->edge_ns[number]);
     place_edge(r->place, number);
+}
+
+static void edge(struct run *r, unsigned number, unsigned phase)
+{
+    edge_at(r, number, phase, now_ns());
+}
+
+/* A run with an amount: one window from before the first I/O to when the last thread was done. */
+static unsigned measure_amount(struct run *r, bool *cut)
+{
+    const struct profile *p = r->profile;
+    edge(r, 0, 1);
+    edge(r, 1, 1);
+    crew_go(&r->crew);
+    uint64_t limit = profile_is_set(p, "window") ? r->edge_ns[1] + p->window_ns : UINT64_MAX;
+    enum wait_end end = wait_until(r, limit, 1);
+    uint64_t last = 0;
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        uint64_t done = counter_get(&r->workers[i].done_ns);
+        last = done > last ? done : last;
+    }
+    bool all = atomic_load(&r->crew.done_n) == r->crew.threads;
+    edge_at(r, 2, r->crew.phases - 1, all ? last : now_ns());
+    *cut = end != WAIT_DONE;
+    return !*cut;
 }
 
 /* Runs ramp and windows. Returns the number of windows that ended by their time; *cut says that one
@@ -250,6 +330,8 @@ static unsigned measure(struct run *r, bool *cut)
     const struct profile *p = r->profile;
     const unsigned drain = r->crew.phases - 1;
     *cut = false;
+    if (profile_once(p))
+        return measure_amount(r, cut);
     edge(r, 0, 0);
     crew_go(&r->crew);
     if (wait_until(r, r->edge_ns[0] + p->ramp_ns, 0) != WAIT_DONE) {
@@ -267,180 +349,6 @@ static unsigned measure(struct run *r, bool *cut)
         }
     }
     return (unsigned)p->windows;
-}
-
-/* ---- after the load ---- */
-
-static bool observe(struct run *r, json_t *window, unsigned phase, json_t *notes)
-{
-    unsigned n = r->crew.threads, cpus = r->crew.cpus_n;
-    struct place_thread_seen *seen = calloc(n, sizeof(*seen));
-    uint64_t *hits = calloc((size_t)n * cpus, sizeof(*hits));
-    json_t *levers = json_array();
-    json_object_set_new(window, "placement", levers);
-    if (!seen || !hits) {
-        note_add(notes, NOTE_INVALID, "placement", "out of memory: not observed");
-        free(seen);
-        free(hits);
-        return false;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t *mine = hits + (size_t)i * cpus;
-        for (unsigned c = 0; c < cpus; c++)
-            mine[c] = counter_get(&worker_phase(&r->workers[i], phase)->cpu_hits[c]);
-        seen[i] =
-            (struct place_thread_seen){.cpu_hits = mine, .tid = atomic_load(&r->workers[i].tid)};
-    }
-    bool reached = place_observe(r->place, seen, n, phase, phase + 1, levers);
-    free(seen);
-    free(hits);
-    size_t i;
-    json_t *l;
-    json_array_foreach(levers, i, l)
-    {
-        if (!json_is_false(json_object_get(l, "reached")))
-            continue;
-        const char *observed = json_string_value(json_object_get(l, "observed"));
-        const char *reason = json_string_value(json_object_get(l, "reason"));
-        note_add(notes, NOTE_INVALID, "placement", "%s: asked for %s, observed %s: %s",
-                 json_string_value(json_object_get(l, "lever")),
-                 json_string_value(json_object_get(l, "asked")), observed ? observed : "nothing",
-                 reason ? reason : "not reached");
-    }
-    return reached;
-}
-
-static void add_window(struct run *r, unsigned phase, bool cut)
-{
-    json_t *w = json_object(), *notes = json_array();
-    struct span span = {phase, phase, r->edge_ns[phase], r->edge_ns[phase + 1]};
-    json_object_set_new(w, "index", json_integer(phase - 1));
-    json_object_set_new(w, "t0_ns", json_integer((json_int_t)span.t0_ns));
-    json_object_set_new(w, "t1_ns", json_integer((json_int_t)span.t1_ns));
-    json_object_set_new(w, "window_ns", json_integer((json_int_t)(span.t1_ns - span.t0_ns)));
-    json_object_set_new(w, "cut_short", json_boolean(cut));
-    window_fill(w, r->workers, &r->crew, &span, notes);
-    observe(r, w, phase, notes);
-    sampling_window(r->sampling, phase, phase + 1, w, notes);
-    json_object_set_new(w, "derived", derived_from_window(w));
-    json_object_set_new(w, "valid", json_boolean(note_worst(notes) < NOTE_INVALID));
-    json_object_set_new(w, "notes", notes);
-    json_array_append_new(json_object_get(r->record, "windows"), w);
-}
-
-/* From before the first I/O to after the last: nothing is in flight at either end, so that counters
- * and bytes must match exactly. */
-static void add_whole_run(struct run *r, unsigned last_edge)
-{
-    json_t *w = json_object(), *notes = json_array();
-    struct span span = {0, r->crew.phases - 1, r->edge_ns[0], r->edge_ns[last_edge]};
-    json_object_set_new(w, "t0_ns", json_integer((json_int_t)span.t0_ns));
-    json_object_set_new(w, "t1_ns", json_integer((json_int_t)span.t1_ns));
-    json_object_set_new(w, "window_ns", json_integer((json_int_t)(span.t1_ns - span.t0_ns)));
-    window_fill(w, r->workers, &r->crew, &span, notes);
-    json_object_del(w, "latency");
-    sampling_window(r->sampling, 0, last_edge, w, notes);
-    json_object_set_new(w, "derived", derived_from_window(w));
-    json_object_set_new(w, "notes", notes);
-    json_object_set_new(r->record, "whole_run", w);
-}
-
-static void add_outstanding(struct run *r)
-{
-    uint64_t n = 0, oldest = 0, now = now_ns();
-    unsigned threads = 0;
-    for (unsigned i = 0; i < r->crew.threads; i++) {
-        uint64_t mine = counter_get(&r->workers[i].outstanding);
-        uint64_t start = counter_get(&r->workers[i].oldest_start_ns);
-        n += mine;
-        threads += mine > 0;
-        if (mine && start && (!oldest || start < oldest))
-            oldest = start;
-    }
-    uint64_t age = oldest ? now - oldest : 0;
-    json_object_set_new(r->record, "outstanding",
-                        json_pack("{s:I, s:i, s:I}", "ios", (json_int_t)n, "threads", (int)threads,
-                                  "oldest_age_ns", (json_int_t)age));
-    note_add(r->notes, NOTE_ERROR, "drain",
-             "%" PRIu64
-             " I/Os of %u threads did not come back, the oldest for %.1f s: the server or "
-             "device stopped answering",
-             n, threads, (double)age / 1e9);
-}
-
-/* {"key": [{"value": V, "threads": N}, ...]}: each distinct value with the threads that have it. */
-static void add_fact(json_t *transport, const char *key, json_t *value)
-{
-    json_t *seen = json_object_get(transport, key), *entry;
-    size_t i;
-    if (!seen) {
-        seen = json_array();
-        json_object_set_new(transport, key, seen);
-    }
-    json_array_foreach(seen, i, entry)
-    {
-        if (!json_equal(json_object_get(entry, "value"), value))
-            continue;
-        json_int_t n = json_integer_value(json_object_get(entry, "threads"));
-        json_object_set_new(entry, "threads", json_integer(n + 1));
-        return;
-    }
-    json_array_append_new(seen, json_pack("{s:O, s:i}", "value", value, "threads", 1));
-}
-
-static json_t *transport_facts(const struct run *r)
-{
-    json_t *transport = json_object();
-    for (unsigned i = 0; i < r->crew.threads; i++) {
-        const struct worker *w = &r->workers[i];
-        const char *key;
-        json_t *value;
-        int state = atomic_load(&((struct worker *)w)->state);
-        if (state != WORKER_DONE && state != WORKER_FAILED)
-            continue; /* it hangs and may still write */
-        json_object_foreach(w->facts, key, value)
-        {
-            add_fact(transport, key, value);
-        }
-    }
-    return transport;
-}
-
-static void add_engine(struct run *r)
-{
-    /* A feature is listed with the number of threads that have it, unless all agree. */
-    json_t *features = json_object();
-    for (unsigned i = 0; i < r->crew.threads; i++) {
-        const char *key;
-        json_t *value;
-        json_object_foreach(r->workers[i].features, key, value)
-        {
-            json_int_t n = json_integer_value(json_object_get(features, key));
-            json_object_set_new(features, key, json_integer(n + json_is_true(value)));
-        }
-    }
-    json_object_set_new(r->record, "engine",
-                        json_pack("{s:s, s:i, s:o}", "name", r->crew.engine->name, "threads",
-                                  (int)r->crew.threads, "feature_threads", features));
-    if (r->crew.engine->facts)
-        json_object_set_new(json_object_get(r->record, "engine"), "transport", transport_facts(r));
-
-    uint64_t bytes = 0, slowest = 0;
-    unsigned huge = 0;
-    size_t page = 0;
-    for (unsigned i = 0; i < r->crew.threads; i++) {
-        const struct worker *w = &r->workers[i];
-        bytes += w->buffers.bytes;
-        huge += w->buffers.huge;
-        if (w->buffers.page_bytes && (!page || w->buffers.page_bytes < page))
-            page = w->buffers.page_bytes;
-        if (counter_get(&w->fault_in_ns) > slowest)
-            slowest = counter_get(&w->fault_in_ns);
-    }
-    json_object_set_new(r->record, "buffers",
-                        json_pack("{s:I, s:i, s:I, s:I}", "bytes", (json_int_t)bytes,
-                                  "huge_page_threads", (int)huge, "page_bytes", (json_int_t)page,
-                                  "fault_in_ns", (json_int_t)slowest));
 }
 
 static void query_pages(struct run *r)
@@ -488,15 +396,23 @@ static bool load(struct run *r)
                  measured, whole, r->profile->windows);
     }
     if (!drained)
-        add_outstanding(r);
+        outcome_outstanding(r);
     else if (measured)
         edge(r, last_edge, r->crew.phases - 1);
-    add_engine(r);
+    outcome_engine(r);
     query_pages(r);
+    if (drained && r->profile->verify)
+        outcome_verify(r);
+    struct err write_err;
+    if (drained && profile_writes(r->profile) &&
+        !target_end_write(&r->target, r->profile, !e && wrote_all(r), &write_err)) {
+        r->err = write_err;
+        note_add(r->notes, NOTE_ERROR, "write", "%s", write_err.text);
+    }
     for (unsigned w = 1; w <= measured; w++)
-        add_window(r, w, cut && w == measured);
+        outcome_window(r, w, cut && w == measured);
     if (drained && measured)
-        add_whole_run(r, last_edge);
+        outcome_whole_run(r, last_edge);
     json_object_set_new(r->record, "cut_short", json_boolean(cut));
     return drained;
 }
@@ -554,6 +470,7 @@ enum status run_execute(const struct profile *p, json_t *record)
             sampling_close(r.sampling);
         place_free(r.place);
         topo_free(r.topo);
+        close_shared(&r);
         target_free(&r.target);
     }
     free(r.edge_ns);

@@ -3,10 +3,14 @@
 
 #include "../../placement/behind.h"
 #include "../../placement/sysroot.h"
+#include "datanote.h"
+#include "expand.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +18,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int open_file(const char *path, bool direct, struct err *err)
+static int flags_for(const struct profile *p)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
+    int access = !profile_writes(p) ? O_RDONLY : profile_reads(p) ? O_RDWR : O_WRONLY;
+    return access | O_CLOEXEC | (p->direct ? O_DIRECT : 0);
+}
+
+static int open_file(const char *path, const struct profile *p, int more, struct err *err)
+{
+    int fd = open(path, flags_for(p) | more, 0644);
     if (fd >= 0)
         return fd;
     switch (errno) {
     case ENOENT:
         err_set(err, STATUS_FAILED,
-                "%s: no such file; numaload reads files that hold data already, 'numaload prepare "
-                "--path %s --size SIZE' writes one",
+                more & O_CREAT ? "%s: cannot be made: its directory does not exist"
+                               : "%s: no such file; numaload reads files that hold data already, "
+                                 "'numaload prepare --path %s --size SIZE' writes one",
                 path, path);
         break;
     case EACCES:
     case EPERM:
         err_set(err, STATUS_FAILED,
-                "%s: no permission to read it (%s); change its mode or run as its owner", path,
-                strerror(errno));
+                "%s: no permission to %s it (%s); change its mode or run as its owner", path,
+                profile_writes(p) ? "write" : "read", strerror(errno));
+        break;
+    case EBUSY:
+        err_set(err, STATUS_FAILED, "%s is mounted or in use otherwise: not written", path);
         break;
     case EINVAL:
         err_set(err, STATUS_FAILED,
@@ -42,6 +56,11 @@ static int open_file(const char *path, bool direct, struct err *err)
         err_set(err, STATUS_FAILED, "%s: %s", path, strerror(errno));
     }
     return -1;
+}
+
+int target_fd(const struct target *t, unsigned file, const struct profile *p, struct err *err)
+{
+    return open_file(t->files[file].path, p, 0, err);
 }
 
 static void find_mount(struct target_file *f)
@@ -59,11 +78,6 @@ static void find_mount(struct target_file *f)
     }
     free(real);
     free(text);
-}
-
-int target_fd(const struct target *t, unsigned file, bool direct, struct err *err)
-{
-    return open_file(t->files[file].path, direct, err);
 }
 
 static bool check_alignment(int fd, const char *path, const struct profile *p, struct err *err)
@@ -85,18 +99,87 @@ static bool check_alignment(int fd, const char *path, const struct profile *p, s
     return true;
 }
 
-static bool check_holes(const struct target_file *f, const struct stat *st, const struct profile *p,
-                        struct err *err)
+/* Preallocated space has blocks, but reads as zeros without a transfer: fiemap calls it unwritten
+ * (Documentation/filesystems/fiemap.rst). A file system without fiemap has nothing to say. */
+static bool has_unwritten(int fd, uint64_t *offset)
+{
+    enum { EXTENTS = 64 };
+    const size_t size = sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent);
+    struct fiemap *map = calloc(1, size);
+    bool found = false, last = false;
+    uint64_t at = 0;
+    while (map && !last && !found) {
+        memset(map, 0, size);
+        map->fm_start = at;
+        map->fm_length = FIEMAP_MAX_OFFSET - at;
+        map->fm_flags = FIEMAP_FLAG_SYNC;
+        map->fm_extent_count = EXTENTS;
+        if (ioctl(fd, FS_IOC_FIEMAP, map) || map->fm_mapped_extents == 0)
+            break;
+        for (unsigned i = 0; i < map->fm_mapped_extents && !found; i++) {
+            const struct fiemap_extent *e = &map->fm_extents[i];
+            found = e->fe_flags & FIEMAP_EXTENT_UNWRITTEN;
+            last = e->fe_flags & FIEMAP_EXTENT_LAST;
+            *offset = e->fe_logical;
+            at = e->fe_logical + e->fe_length;
+        }
+    }
+    free(map);
+    return found;
+}
+
+static bool check_holes(int fd, const struct target_file *f, const struct stat *st,
+                        const struct profile *p, struct err *err)
 {
     char have[32], want[32];
-    uint64_t allocated = (uint64_t)st->st_blocks * 512;
-    if (!S_ISREG(st->st_mode) || allocated >= f->bytes || p->allow_sparse)
+    uint64_t allocated = (uint64_t)st->st_blocks * 512, at = 0;
+    if (f->device || p->allow_sparse || !profile_reads(p))
+        return true;
+    if (allocated < f->bytes)
+        return err_set(err, STATUS_FAILED,
+                       "%s has %s but only %s on storage: holes (or compression) read faster than "
+                       "any storage. Write real data ('numaload prepare'), or add --allow-sparse",
+                       f->path, format_size(f->bytes, have, sizeof(have)),
+                       format_size(allocated, want, sizeof(want)));
+    off_t hole = lseek(fd, 0, SEEK_HOLE);
+    if (hole >= 0 && (uint64_t)hole < f->bytes)
+        at = (uint64_t)hole;
+    else if (!has_unwritten(fd, &at) || at >= f->bytes)
         return true;
     return err_set(err, STATUS_FAILED,
-                   "%s has %s but only %s on storage: holes (or compression) read faster than any "
-                   "storage. Write real data ('numaload prepare'), or add --allow-sparse",
-                   f->path, format_size(f->bytes, have, sizeof(have)),
-                   format_size(allocated, want, sizeof(want)));
+                   "%s: space at offset %" PRIu64 " was allocated and never written: it reads "
+                   "faster than any storage. Write real data ('numaload prepare'), or add "
+                   "--allow-sparse",
+                   f->path, at);
+}
+
+/* What the note beside a file means for this load. */
+static bool check_note(struct target_file *f, bool new, const struct profile *p, struct err *err)
+{
+    struct datanote note = {0};
+    bool noted = !f->device && datanote_read(f->path, &note);
+    f->noted = noted && note.salt == p->salt && note.bytes && note.bytes >= f->bytes;
+    if (profile_writes(p)) {
+        if (new || noted || p->allow_overwrite)
+            return true;
+        return err_set(err, STATUS_FAILED,
+                       f->device ? "%s is a block device; a write destroys what is on it. "
+                                   "--allow-overwrite allows it"
+                                 : "%s is there already and was not written by numaload (no "
+                                   "%s.numaload beside it); remove it first, choose another path, "
+                                   "or add --allow-overwrite",
+                       f->path, f->path);
+    }
+    if (noted && !note.bytes && !p->allow_sparse)
+        return err_set(err, STATUS_FAILED,
+                       "%s was begun and never written to its end (%s.numaload says so); write it "
+                       "anew ('numaload prepare'), or add --allow-sparse",
+                       f->path, f->path);
+    if (p->verify && noted && note.salt != p->salt)
+        return err_set(err, STATUS_USAGE,
+                       "%s was written with salt %" PRIu64 "; verify with --salt %" PRIu64, f->path,
+                       note.salt, note.salt);
+    return true;
 }
 
 bool target_add(struct target *t, const char *path, uint64_t bytes, const char *filesystem,
@@ -114,35 +197,64 @@ bool target_add(struct target *t, const char *path, uint64_t bytes, const char *
     return true;
 }
 
+static bool find_size(int fd, const char *path, const struct stat *st, const struct profile *p,
+                      uint64_t *bytes, struct err *err)
+{
+    *bytes = (uint64_t)st->st_size;
+    if (S_ISBLK(st->st_mode) && ioctl(fd, BLKGETSIZE64, bytes))
+        return err_set(err, STATUS_FAILED, "%s: size of the device: %s", path, strerror(errno));
+    if (!profile_writes(p) || S_ISBLK(st->st_mode))
+        return true;
+    if (*bytes == 0 && !p->size_bytes)
+        return err_set(err, STATUS_USAGE, "%s is new: --size says how long it shall be", path);
+    if (p->size_bytes > *bytes) {
+        /* Reads of a mix would meet what is not written yet. */
+        if (profile_reads(p) && !p->allow_sparse)
+            return err_set(err, STATUS_FAILED,
+                           "%s is shorter than size, and a mix reads it too; write it first "
+                           "('numaload prepare'), or add --allow-sparse",
+                           path);
+        *bytes = p->size_bytes;
+    }
+    return true;
+}
+
 static bool add_file(struct target *t, const char *path, const struct profile *p, struct err *err)
 {
     struct stat st;
-    bool ok = false;
     uint64_t bytes;
+    bool new = stat(path, &st) != 0 && errno == ENOENT, writes = profile_writes(p), ok = false;
     /* Before open: a directory with O_DIRECT is only "invalid argument". */
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-        return err_set(err, STATUS_FAILED, "%s is %s, not a file or block device", path,
-                       S_ISDIR(st.st_mode) ? "a directory" : "something else");
-    int fd = open_file(path, p->direct, err);
+    if (!new &&stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+        return err_set(err, STATUS_FAILED, "%s is %s, not a file or block device%s", path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "something else",
+                       S_ISDIR(st.st_mode) ? "; --files N loads N files in it" : "");
+    if (new &&writes && !p->size_bytes)
+        return err_set(err, STATUS_USAGE, "%s is new: --size says how long it shall be", path);
+    /* O_EXCL without O_CREAT: a device that is mounted is refused. */
+    bool device = !new &&S_ISBLK(st.st_mode);
+    int more = !writes ? 0 : device ? O_EXCL : new ? O_CREAT : 0;
+    /* The owner of a file is asked before it is opened for writing. */
+    struct target_file asked = {.path = (char *)path, .device = device};
+    if (!check_note(&asked, new || st.st_size == 0, p, err))
+        return false;
+    int fd = open_file(path, p, more, err);
     if (fd < 0)
         return false;
     if (fstat(fd, &st)) {
         err_set(err, STATUS_FAILED, "%s: %s", path, strerror(errno));
         goto out;
     }
-    if (S_ISREG(st.st_mode)) {
-        bytes = (uint64_t)st.st_size;
-    } else if (ioctl(fd, BLKGETSIZE64, &bytes)) {
-        err_set(err, STATUS_FAILED, "%s: size of the device: %s", path, strerror(errno));
-        goto out;
-    }
     /* Where the node of a device lies says nothing of what is read. */
-    if (!target_add(t, path, bytes, S_ISREG(st.st_mode) ? "unknown" : "block device", err))
+    if (!find_size(fd, path, &st, p, &bytes, err) ||
+        !target_add(t, path, bytes, device ? "block device" : "unknown", err))
         goto out;
     struct target_file *f = &t->files[t->files_n - 1];
-    if (!check_alignment(fd, path, p, err) || !check_holes(f, &st, p, err))
+    f->device = device;
+    if (!check_alignment(fd, path, p, err) || !check_holes(fd, f, &st, p, err) ||
+        !check_note(f, new || st.st_size == 0, p, err))
         goto out;
-    if (S_ISREG(st.st_mode))
+    if (!device)
         find_mount(f);
     ok = true;
 out:
@@ -150,11 +262,57 @@ out:
     return ok;
 }
 
+struct adding {
+    struct target *target;
+    const struct profile *profile;
+    struct err *err;
+};
+
+static bool add_path(const char *path, void *arg)
+{
+    const struct adding *a = arg;
+    char file[PATH_MAX];
+    if (!a->profile->files)
+        return add_file(a->target, path, a->profile, a->err);
+    for (uint64_t i = 0; i < a->profile->files; i++) {
+        if (snprintf(file, sizeof(file), "%s/file.%" PRIu64, path, i) >= (int)sizeof(file))
+            return err_set(a->err, STATUS_USAGE, "%s: name too long", path);
+        if (!add_file(a->target, file, a->profile, a->err))
+            return false;
+    }
+    return true;
+}
+
 bool target_open(struct target *t, const struct profile *p, struct err *err)
 {
-    for (char **path = p->paths; path && *path; path++)
-        if (!add_file(t, *path, p, err))
+    struct adding adding = {t, p, err};
+    for (char **path = p->paths; path && *path; path++) {
+        bool literal = access(*path, F_OK) == 0;
+        if (literal ? !add_path(*path, &adding) : !expand_path(*path, add_path, &adding, err))
             return false;
+    }
+    return true;
+}
+
+bool target_begin_write(const struct target *t, const struct profile *p, struct err *err)
+{
+    for (unsigned i = 0; i < t->files_n; i++) {
+        const struct target_file *f = &t->files[i];
+        /* The same data again changes nothing that the note says. */
+        if (!f->device && !f->noted && !datanote_write(f->path, 0, p->salt, p->block_bytes, err))
+            return false;
+    }
+    return true;
+}
+
+bool target_end_write(const struct target *t, const struct profile *p, bool whole, struct err *err)
+{
+    for (unsigned i = 0; i < t->files_n && whole; i++) {
+        const struct target_file *f = &t->files[i];
+        if (!f->device && !f->noted &&
+            !datanote_write(f->path, f->load_bytes, p->salt, p->block_bytes, err))
+            return false;
+    }
     return true;
 }
 
@@ -164,6 +322,11 @@ static bool check_size(const struct target_file *f, const struct profile *p, str
     format_size(f->bytes, have, sizeof(have));
     if (f->bytes == 0)
         return err_set(err, STATUS_FAILED, "%s is empty: nothing to read", f->path);
+    if (p->direct && profile_writes(p) && f->bytes % 512)
+        return err_set(err, STATUS_FAILED,
+                       "%s: %" PRIu64 " bytes are not a multiple of 512, which a direct write of "
+                       "its end needs; add --direct no, or choose another --size",
+                       f->path, f->bytes);
     if (p->size_bytes > f->bytes)
         return err_set(err, STATUS_FAILED, "%s: %s asked for, but %s has only %s",
                        profile_where(p, "size", where, sizeof(where)),

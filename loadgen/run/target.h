@@ -13,6 +13,8 @@ struct target_file {
     uint64_t load_bytes;  /* the part under load, from its beginning: `size` or all of it */
     uint64_t first_block; /* number of its first block */
     uint64_t end_block;   /* number after its last block, which may be shorter than `block` */
+    bool device;          /* a block device */
+    bool noted;           /* its note says that all of it was written, with the profile's salt */
     char filesystem[32];  /* type in /proc/self/mountinfo, or "unknown" */
     char *source;         /* what is mounted there, or NULL */
     char *mount_options;  /* super block options, or NULL */
@@ -28,19 +30,27 @@ struct target {
 bool target_add(struct target *t, const char *path, uint64_t bytes, const char *filesystem,
                 struct err *err);
 
-/* Adds the profile's paths: each is opened and closed to see that it can be read as asked. Refuses:
- * missing, not readable, a directory, holes without allow_sparse, direct I/O that the file system
- * refuses or wants aligned otherwise (statx(2), STATX_DIOALIGN). */
+/* Adds the profile's paths, their number ranges expanded: each is opened and closed to see that it
+ * can be used as asked; a missing file is made for a write. Refuses: missing, not allowed, a
+ * directory without files, direct I/O that the file system refuses or wants aligned otherwise
+ * (statx(2), STATX_DIOALIGN); to read: holes and unwritten extents without allow_sparse, data that
+ * was written with another salt than verify has; to write: a device, or a file that numaload did
+ * not write, without allow_overwrite. */
 bool target_open(struct target *t, const struct profile *p, struct err *err);
 
 /* Cuts the files into blocks, once all are added. Refuses an empty file and one that is smaller
  * than one block or than size. */
 bool target_cut(struct target *t, const struct profile *p, struct err *err);
 
+/* Around a load that writes: the notes beside the files (datanote.h). `whole`: every block under
+ * load was written. */
+bool target_begin_write(const struct target *t, const struct profile *p, struct err *err);
+bool target_end_write(const struct target *t, const struct profile *p, bool whole, struct err *err);
+
 void target_free(struct target *t);
 
 /* A descriptor of the caller's own for one file; -1 with err set. */
-int target_fd(const struct target *t, unsigned file, bool direct, struct err *err);
+int target_fd(const struct target *t, unsigned file, const struct profile *p, struct err *err);
 
 /* The "files" of a record; new reference. */
 json_t *target_json(const struct target *t);

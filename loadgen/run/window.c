@@ -101,7 +101,11 @@ static json_t *threads(const struct worker *workers, const struct crew *crew,
         if (n == 0 && idle++ == 0)
             first_idle = i;
     }
-    if (idle)
+    if (idle && profile_once(crew->profile))
+        note_add(notes, NOTE_INFO, "threads",
+                 "%u of %u threads had nothing to do: fewer blocks than threads", idle,
+                 crew->threads);
+    else if (idle)
         note_add(notes, NOTE_INVALID, "threads",
                  "%u of %u threads completed no I/O in the window (first: thread %u); the sum is "
                  "not that of %u threads. Lengthen the window or lower threads and iodepth",
@@ -137,6 +141,11 @@ void window_fill(json_t *window, const struct worker *workers, const struct crew
                                   (json_int_t)ios, "submitted_ios", (json_int_t)SUM(submitted),
                                   "bytes_per_s", per_second(bytes, span), "ios_per_s",
                                   per_second(ios, span)));
+    if (profile_writes(crew->profile)) {
+        json_t *t = json_object_get(window, "throughput");
+        json_object_set_new(t, "write_bytes", json_integer((json_int_t)SUM(write_bytes)));
+        json_object_set_new(t, "write_ios", json_integer((json_int_t)SUM(write_ios)));
+    }
     json_object_set_new(window, "latency", latency(workers, crew, span));
     json_object_set_new(window, "submission", submission(workers, crew, span));
     json_object_set_new(window, "threads", threads(workers, crew, span, notes));

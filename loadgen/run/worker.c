@@ -1,6 +1,10 @@
 #define _GNU_SOURCE
 #include "worker.h"
 
+#include "../pattern.h"
+#include "pace.h"
+#include "walk.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -12,6 +16,8 @@
 
 /* How long a worker sleeps without a completion before it looks at the phase again. */
 #define REAP_TIMEOUT_NS UINT64_C(100000000)
+/* How often a worker that has done its amount looks whether the others have. */
+#define DONE_POLL_NS 1000000
 
 /* What a worker keeps for itself; on its own stack and node. */
 struct loop {
@@ -23,10 +29,14 @@ struct loop {
     unsigned ready_n;
     struct completion *done;
     unsigned iodepth, outstanding;
-    uint64_t block_bytes;
-    uint64_t first, end, next; /* this worker's blocks: [first, end), and the one to read next */
-    uint64_t stop;             /* where the file of `next`, or the part, ends */
-    const struct target_file *file; /* that of `next` */
+    uint32_t *idle; /* slots that wait for their time, of a paced load */
+    unsigned idle_n;
+    uint64_t block_bytes, salt;
+    bool writes, verify;
+    uint32_t read_share; /* of a mix, in 2^-32 */
+    uint64_t left;       /* I/Os still to be begun; UINT64_MAX: until the drain */
+    struct walk walk;
+    struct pace pace;
     uint64_t oldest_checked_ns;
     int *fds; /* by file; NULL: the engine does not use kernel files */
 };
@@ -45,52 +55,48 @@ size_t worker_phase_bytes(unsigned cpus_n)
     return (bytes + page - 1) / page * page;
 }
 
-/* Goes on with block `next`: finds the file that holds it. */
-static void go_to(struct loop *l, uint64_t next)
-{
-    const struct target *t = l->w->crew->target;
-    unsigned low = 0, high = t->files_n - 1;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (next < t->files[middle].end_block)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    l->next = next;
-    l->file = &t->files[low];
-    l->stop = l->file->end_block < l->end ? l->file->end_block : l->end;
-}
-
-/* Each worker owns a part of the blocks, so that no two read the same block at the same time; with
- * fewer blocks than workers they start spread over all of them. */
-static void take_part(struct loop *l, unsigned number, unsigned threads, uint64_t blocks)
-{
-    if (blocks >= threads) {
-        uint64_t share = blocks / threads, rest = blocks % threads;
-        l->first = number * share + (number < rest ? number : rest);
-        l->end = l->first + share + (number < rest);
-        go_to(l, l->first);
-    } else {
-        l->first = 0;
-        l->end = blocks;
-        go_to(l, number % blocks);
-    }
-}
-
-static void next_block(struct loop *l, uint32_t slot)
+static void next_io(struct loop *l, uint32_t slot)
 {
     struct io *io = &l->ios[slot];
-    uint64_t offset = (l->next - l->file->first_block) * l->block_bytes;
-    uint64_t left = l->file->load_bytes - offset;
+    uint64_t block = walk_next(&l->walk);
+    const struct target_file *f = l->walk.file;
+    uint64_t offset = (block - f->first_block) * l->block_bytes, left = f->load_bytes - offset;
     io->buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
     io->offset = offset;
-    io->bytes = (uint32_t)l->block_bytes;
     io->want = (uint32_t)(left < l->block_bytes ? left : l->block_bytes);
-    io->file = (uint32_t)(l->file - l->w->crew->target->files);
+    io->bytes = (uint32_t)l->block_bytes;
+    io->file = (uint32_t)(f - l->walk.target->files);
     io->done = 0;
-    if (++l->next == l->stop)
-        go_to(l, l->next == l->end ? l->first : l->next);
+    io->write = l->writes && (!l->read_share || walk_rng(&l->walk) >> 32 >= l->read_share);
+    if (io->write) {
+        io->bytes = io->want; /* a whole block would make the file longer */
+        pattern_fill(io->buf, io->want, offset, l->salt);
+    }
+}
+
+/* Takes a slot that has nothing to do: its next I/O, unless it must wait for its time. */
+static void next_slot(struct loop *l, uint32_t slot)
+{
+    if (l->pace.interval_ns) {
+        l->idle[l->idle_n++] = slot;
+    } else if (l->left) {
+        l->left--;
+        next_io(l, slot);
+        l->ready[l->ready_n++] = slot;
+    }
+}
+
+/* Hands out slots whose time has come. */
+static void next_due(struct loop *l, uint64_t now)
+{
+    uint64_t due;
+    while (l->idle_n && l->left && pace_due(&l->pace, now, &due)) {
+        uint32_t slot = l->idle[--l->idle_n];
+        l->left--;
+        next_io(l, slot);
+        l->ios[slot].start_ns = due;
+        l->ready[l->ready_n++] = slot;
+    }
 }
 
 static const char *path_of(const struct loop *l, const struct io *io)
@@ -118,7 +124,7 @@ static bool submit(struct loop *l, struct phase_counters *pc)
     unsigned n = l->ready_n < l->w->crew->batch ? l->ready_n : l->w->crew->batch;
     for (unsigned i = 0; i < n; i++) {
         struct io *io = &l->ios[l->ready[i]];
-        if (io->done == 0)
+        if (io->done == 0 && !l->pace.open_loop)
             io->start_ns = start;
     }
     int taken = l->ops->submit(l->engine, l->ios, l->ready, n);
@@ -150,6 +156,10 @@ static bool finish_part(struct loop *l, const struct completion *c, bool *ok)
     io->done += (uint32_t)c->result;
     if (io->done >= io->want)
         return true;
+    if (c->result == 0 && io->write) {
+        *ok = loop_fail(l, STATUS_FAILED, "write moved nothing", io, ENOSPC);
+        return true;
+    }
     if (c->result == 0) {
         *ok = err_set(&l->w->err, STATUS_FAILED,
                       "thread %u: %s: end of file at offset %" PRIu64 ", where %" PRIu32
@@ -170,12 +180,60 @@ static void count(struct phase_counters *pc, const struct io *io, uint64_t now)
     uint64_t latency = now - io->start_ns;
     counter_add(&pc->ios, 1);
     counter_add(&pc->bytes, io->want);
+    if (io->write) {
+        counter_add(&pc->write_ios, 1);
+        counter_add(&pc->write_bytes, io->want);
+    }
     counter_add(&pc->latency_sum_ns, latency);
     if (latency < counter_get(&pc->latency_min_ns) || counter_get(&pc->ios) == 1)
         counter_set(&pc->latency_min_ns, latency);
     if (latency > counter_get(&pc->latency_max_ns))
         counter_set(&pc->latency_max_ns, latency);
     counter_add(&pc->hist[hist_bucket(latency)], 1);
+}
+
+/* Compares a block with what prepare, or a write, put there. */
+static void verify(struct loop *l, struct phase_counters *pc, uint32_t slot)
+{
+    const struct io *io = &l->ios[slot];
+    const char *buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
+    uint64_t offset = io->offset - (uint64_t)((char *)io->buf - buf);
+    size_t right = pattern_check(buf, io->want, offset, l->salt);
+    counter_add(&pc->verified, 1);
+    if (right == io->want)
+        return;
+    counter_add(&pc->wrong, 1);
+    struct wrong_byte *first = &l->w->wrong;
+    uint64_t at = offset + right;
+    if (first->found &&
+        (first->file < io->file || (first->file == io->file && first->offset <= at)))
+        return;
+    unsigned char word[8];
+    pattern_fill(word, sizeof(word), at / 8 * 8, l->salt);
+    *first = (struct wrong_byte){true, io->file, at, word[at % 8], (unsigned char)buf[right]};
+}
+
+/* The amount is done: notes it, the first worker with what all had done by then, and waits for the
+ * drain. */
+static void amount_done(struct loop *l, uint64_t now)
+{
+    struct crew *crew = l->w->crew;
+    const struct worker *all = l->w - l->w->number;
+    uint64_t none = 0;
+    counter_set(&l->w->done_ns, now);
+    if (atomic_compare_exchange_strong(&crew->first_done_ns, &none, now)) {
+        uint64_t bytes = 0, ios = 0;
+        for (unsigned i = 0; i < crew->threads; i++) {
+            bytes += counter_get(&worker_phase(&all[i], 1)->bytes);
+            ios += counter_get(&worker_phase(&all[i], 1)->ios);
+        }
+        atomic_store(&crew->first_done_bytes, bytes);
+        atomic_store(&crew->first_done_ios, ios);
+    }
+    counter_set(&l->w->outstanding, 0);
+    atomic_fetch_add(&crew->done_n, 1);
+    while (atomic_load_explicit(&crew->phase, memory_order_relaxed) != crew->phases - 1)
+        nanosleep(&(struct timespec){.tv_nsec = DONE_POLL_NS}, NULL);
 }
 
 /* The age of the oldest outstanding I/O, found by a scan a few times a second. */
@@ -191,62 +249,108 @@ static void note_oldest(struct loop *l, uint64_t now)
     counter_set(&l->w->oldest_start_ns, l->outstanding ? oldest : 0);
 }
 
+/* What came back: counted, checked, and each slot given its next I/O. */
+static bool finish(struct loop *l, struct phase_counters *pc, unsigned n, uint64_t now,
+                   bool draining)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t slot = l->done[i].slot;
+        bool ok;
+        if (!finish_part(l, &l->done[i], &ok))
+            continue;
+        if (!ok)
+            return false;
+        count(pc, &l->ios[slot], now);
+        if (l->verify && !l->ios[slot].write)
+            verify(l, pc, slot);
+        l->ios[slot].start_ns = 0;
+        if (!draining)
+            next_slot(l, slot);
+    }
+    return true;
+}
+
+/* How long to wait for completions: not at all with something to submit, else until the next I/O is
+ * due or it is time to look at the phase. */
+static uint64_t patience(const struct loop *l, uint64_t now)
+{
+    if (l->ready_n)
+        return 0;
+    if (!l->pace.interval_ns || !l->idle_n || !l->left || l->pace.next_ns > now + REAP_TIMEOUT_NS)
+        return REAP_TIMEOUT_NS;
+    return l->pace.next_ns > now ? l->pace.next_ns - now : 0;
+}
+
+/* Completions, or with nothing outstanding the time that is left until there is something to do. */
+static int reap(struct loop *l, uint64_t now)
+{
+    uint64_t wait = patience(l, now);
+    if (l->outstanding)
+        return l->ops->reap(l->engine, l->done, l->iodepth, wait);
+    nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
+    return 0;
+}
+
 static bool load(struct loop *l)
 {
     struct crew *crew = l->w->crew;
     const unsigned drain = crew->phases - 1;
     unsigned phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
-    for (unsigned i = 0; i < l->iodepth; i++) {
-        next_block(l, i);
-        l->ready[i] = i;
-    }
-    l->ready_n = l->iodepth;
+    uint64_t now = now_ns();
+    pace_begin(&l->pace, now);
+    for (unsigned i = 0; i < l->iodepth; i++)
+        next_slot(l, i);
     for (;;) {
         struct phase_counters *pc = worker_phase(l->w, phase);
+        if (l->idle_n && phase != drain)
+            next_due(l, now);
         if (l->ready_n && !submit(l, pc))
             return false;
         counter_set(&l->w->outstanding, l->outstanding);
-        int n = l->ops->reap(l->engine, l->done, l->iodepth, l->ready_n ? 0 : REAP_TIMEOUT_NS);
-        uint64_t now = now_ns();
+        int n = reap(l, now);
+        now = now_ns();
         phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
         if (n < 0)
             return loop_fail(l, STATUS_FAILED, "waiting for completions", NULL, -n);
         pc = worker_phase(l->w, phase);
         l->outstanding -= (unsigned)n;
         counter_add(&pc->parts, (unsigned)n);
-        for (int i = 0; i < n; i++) {
-            uint32_t slot = l->done[i].slot;
-            bool ok;
-            if (!finish_part(l, &l->done[i], &ok))
-                continue;
-            if (!ok)
-                return false;
-            count(pc, &l->ios[slot], now);
-            l->ios[slot].start_ns = 0;
-            if (phase == drain)
-                continue;
-            next_block(l, slot);
-            l->ready[l->ready_n++] = slot;
-        }
+        if (!finish(l, pc, (unsigned)n, now, phase == drain))
+            return false;
         int cpu = sched_getcpu();
         if (cpu >= 0 && (unsigned)cpu < crew->cpus_n)
             counter_add(&pc->cpu_hits[cpu], 1);
         note_oldest(l, now);
-        if (phase == drain && l->outstanding == 0 && l->ready_n == 0)
+        if (l->outstanding || l->ready_n)
+            continue;
+        if (!l->left)
+            amount_done(l, now);
+        if (!l->left || phase == drain)
             return true;
     }
+}
+
+/* With own-files a worker opens those of its part only. */
+static bool is_mine(const struct loop *l, const struct target_file *f)
+{
+    return !l->w->crew->profile->own_files ||
+           (f->first_block < l->walk.end && f->end_block > l->walk.first);
 }
 
 static bool open_files(struct loop *l, struct err *err)
 {
     const struct target *t = l->w->crew->target;
+    if (l->w->crew->shared_fds)
+        return true;
     l->fds = malloc(t->files_n * sizeof(*l->fds));
     if (!l->fds)
         return err_set(err, STATUS_FAILED, "out of memory");
     for (unsigned i = 0; i < t->files_n; i++)
         l->fds[i] = -1;
     for (unsigned i = 0; i < t->files_n; i++) {
-        l->fds[i] = target_fd(t, i, l->w->crew->profile->direct, err);
+        if (!is_mine(l, &t->files[i]))
+            continue;
+        l->fds[i] = target_fd(t, i, l->w->crew->profile, err);
         if (l->fds[i] < 0)
             return false;
     }
@@ -269,7 +373,13 @@ static bool setup(struct loop *l, struct err *err)
     l->ops = crew->engine;
     l->iodepth = crew->iodepth;
     l->block_bytes = p->block_bytes;
-    take_part(l, w->number, crew->threads, crew->target->blocks);
+    l->salt = p->salt;
+    l->writes = profile_writes(p);
+    l->verify = p->verify;
+    l->read_share = (uint32_t)((p->mix_read_percent << 32) / 100);
+    walk_init(&l->walk, crew->target, p, w->number, crew->threads);
+    l->left = walk_amount(&l->walk, p, w->number, crew->threads);
+    pace_init(&l->pace, p, w->number, crew->threads);
     if (!place_bind_thread(crew->place, w->number, err))
         return false;
 
@@ -281,8 +391,9 @@ static bool setup(struct loop *l, struct err *err)
     }
     l->ios = calloc(l->iodepth, sizeof(*l->ios));
     l->ready = calloc(l->iodepth, sizeof(*l->ready));
+    l->idle = calloc(l->iodepth, sizeof(*l->idle));
     l->done = calloc(l->iodepth, sizeof(*l->done));
-    if (!l->ios || !l->ready || !l->done)
+    if (!l->ios || !l->ready || !l->idle || !l->done)
         return err_set(err, STATUS_FAILED, "out of memory");
 
     uint64_t began = now_ns();
@@ -297,8 +408,9 @@ static bool setup(struct loop *l, struct err *err)
         .target = crew->target,
         .place = crew->place,
         .thread = w->number,
-        .fds = l->fds,
+        .fds = crew->shared_fds ? crew->shared_fds : l->fds,
         .files_n = crew->target->files_n,
+        .write = l->writes,
         .iodepth = l->iodepth,
         .buffers = w->buffers.addr,
         .block_bytes = l->block_bytes,
@@ -352,6 +464,7 @@ static void *worker_main(void *arg)
     close_files(&l);
     free(l.ios);
     free(l.ready);
+    free(l.idle);
     free(l.done);
     atomic_store(&w->state, end);
     return NULL;

@@ -22,11 +22,15 @@
 struct phase_counters {
     _Alignas(CACHE_LINE) counter ios; /* complete I/Os */
     counter bytes;
+    counter write_ios; /* of ios */
+    counter write_bytes;
     counter submitted; /* I/Os handed to the engine */
     counter parts;     /* requests; more than ios when reads came back short */
     counter latency_sum_ns;
     counter latency_min_ns;
     counter latency_max_ns;
+    counter verified;  /* blocks read and checked */
+    counter wrong;     /* of these, with a wrong byte */
     counter submits;   /* calls of submit */
     counter submit_ns; /* time in them */
     counter depth_sum; /* outstanding I/Os after each submit, summed */
@@ -46,6 +50,7 @@ struct crew {
     unsigned cpus_n;    /* length of cpu_hits */
     size_t phase_bytes; /* distance of two phase_counters */
     bool register_buffers;
+    const int *shared_fds; /* by file; NULL: each worker opens its own */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -54,6 +59,9 @@ struct crew {
 
     _Alignas(CACHE_LINE) _Atomic uint32_t phase;
     _Alignas(CACHE_LINE) _Atomic bool failed; /* some worker met an error */
+    /* Of a run with an amount: workers that have done theirs, and what the first of them saw. */
+    _Atomic unsigned done_n;
+    _Atomic uint64_t first_done_ns, first_done_bytes, first_done_ios;
 };
 
 enum worker_state {
@@ -62,6 +70,14 @@ enum worker_state {
     WORKER_RUNNING,
     WORKER_DONE,   /* drained and closed */
     WORKER_FAILED, /* err says why */
+};
+
+/* The first byte of a file that was read and is not what was written there. */
+struct wrong_byte {
+    bool found;
+    unsigned file;
+    uint64_t offset;
+    unsigned char expected, got;
 };
 
 struct worker {
@@ -81,6 +97,8 @@ struct worker {
 
     /* Outstanding I/Os, for the message when a server stops answering. */
     _Alignas(CACHE_LINE) counter outstanding;
+    counter done_ns;         /* when the worker's amount was done; 0: not yet, or it has none */
+    struct wrong_byte wrong; /* valid once the worker is over */
     counter oldest_start_ns; /* 0: nothing outstanding; refreshed a few times a second */
 };
 

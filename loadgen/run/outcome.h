@@ -1,0 +1,46 @@
+/* What a run came to: from its edges, workers and samplers to the objects of the record. */
+#ifndef NUMALOAD_OUTCOME_H
+#define NUMALOAD_OUTCOME_H
+
+#include "../record/sampler.h"
+#include "crew.h"
+
+#include <signal.h>
+
+struct run {
+    const struct profile *profile;
+    json_t *record, *notes;
+    struct topo *topo;
+    struct place *place;
+    struct target target;
+    struct crew crew;
+    struct worker *workers;
+    struct sampling *sampling;
+
+    uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
+    unsigned edges;
+    int *shared_fds;     /* by file; NULL: each worker opens its own */
+    unsigned interrupts; /* SIGINT and SIGTERM seen so far */
+    sigset_t signals, old_signals;
+    uint64_t next_tick_ns, next_line_ns;
+    struct err err;
+};
+
+/* Window `phase`, 1 .. windows, with throughput, latency, placement, samplers and notes. */
+void outcome_window(struct run *r, unsigned phase, bool cut);
+
+/* From before the first I/O to after the last: nothing is in flight at either end, so that counters
+ * and bytes must match exactly. Only when every worker drained. */
+void outcome_whole_run(struct run *r, unsigned last_edge);
+
+/* I/Os that never came back: how many, and how old the oldest is. */
+void outcome_outstanding(struct run *r);
+
+/* Engine, its features and facts by threads, and the buffers. */
+void outcome_engine(struct run *r);
+
+/* Of a run that verified: blocks that were checked, and the first wrong byte; fails the run when
+ * there is one. */
+void outcome_verify(struct run *r);
+
+#endif

@@ -1,0 +1,84 @@
+/* Which block comes next: one worker's way through the blocks of the target.
+ *
+ * In order, a worker goes round its own part, so that no two read the same block at the same time.
+ * At random, it draws from all blocks, again and again. Shuffled, it visits each block of its part
+ * once in an order that looks random, then again: for runs that end when everything was done once.
+ */
+#ifndef NUMALOAD_WALK_H
+#define NUMALOAD_WALK_H
+
+#include "target.h"
+
+enum walk_order { WALK_IN_ORDER, WALK_RANDOM, WALK_SHUFFLED };
+
+struct walk {
+    const struct target *target;
+    const struct target_file *file; /* that of the last block */
+    enum walk_order order;
+    uint64_t first, end;              /* the worker's part: [first, end); may be empty */
+    uint64_t next;                    /* in order: the next block; shuffled: the next step */
+    uint64_t draw_first, draw_blocks; /* at random: drawn from these */
+    uint64_t mask;                    /* shuffled: the least 2^n - 1 that covers the part */
+    unsigned shift;
+    uint64_t rng;
+};
+
+/* Plans the way of worker `number` of `threads` for the profile's rw, once and own-files. With
+ * fewer blocks than workers these go round all of them, each from another start; in a run with an
+ * amount (profile_once) some have nothing to do instead. */
+void walk_init(struct walk *w, const struct target *t, const struct profile *p, unsigned number,
+               unsigned threads);
+
+/* I/Os that this worker begins: those of its part once, or its share of the amount; UINT64_MAX: no
+ * limit. */
+uint64_t walk_amount(const struct walk *w, const struct profile *p, unsigned number,
+                     unsigned threads);
+
+/* Sets w->file to the one that holds a block. */
+void walk_find_file(struct walk *w, uint64_t block);
+
+/* splitmix64 (Steele, Lea, Flood 2014): one multiplication chain, no state but a counter. */
+static inline uint64_t walk_rng(struct walk *w)
+{
+    uint64_t z = w->rng += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* A one-to-one map of 0 .. mask onto itself; steps that fall outside the part are left out. */
+static inline uint64_t walk_shuffle(struct walk *w)
+{
+    uint64_t n = w->end - w->first, z;
+    do {
+        z = w->next;
+        w->next = (w->next + 1) & w->mask;
+        z = (z * UINT64_C(0xbf58476d1ce4e5b9) + w->draw_first) & w->mask;
+        z ^= z >> w->shift;
+        z = (z * UINT64_C(0x94d049bb133111eb)) & w->mask;
+        z ^= z >> w->shift;
+    } while (z >= n);
+    return w->first + z;
+}
+
+/* The number of the next block; w->file is the file that holds it. Only with a part that is not
+ * empty. No division, and no search unless the file changes. */
+static inline uint64_t walk_next(struct walk *w)
+{
+    uint64_t block;
+    if (w->order == WALK_IN_ORDER) {
+        block = w->next;
+        if (++w->next == w->end)
+            w->next = w->first;
+    } else if (w->order == WALK_RANDOM) {
+        /* The high half of the product: even but for 2^-64 x blocks. */
+        block = w->draw_first + (uint64_t)(((unsigned __int128)walk_rng(w) * w->draw_blocks) >> 64);
+    } else {
+        block = walk_shuffle(w);
+    }
+    if (block - w->file->first_block >= w->file->end_block - w->file->first_block)
+        walk_find_file(w, block);
+    return block;
+}
+
+#endif
