@@ -53,7 +53,7 @@ struct profile {
     bool own_files;
     bool fd_sharing;
     bool once;
-    uint64_t amount_bytes; /* 0: everything, with once */
+    uint64_t amount_bytes;                    /* 0: everything, with once */
     uint64_t limit_thread_bytes, limit_bytes; /* a second; 0: none */
     uint64_t iops;                            /* open loop; 0: closed loop */
     bool verify;
@@ -114,8 +114,8 @@ bool profile_read_ini(struct profile *p, const char *file, struct err *err);
 /* Checks what no single key can know: path given, block fit for direct, and so on. */
 bool profile_check(const struct profile *p, struct err *err);
 
-/* What rw, once and amount come to: some I/Os write; blocks in random order; some I/Os read; the run
- * ends when an amount was moved, not when its windows are over. */
+/* What rw, once and amount come to: some I/Os write; blocks in random order; some I/Os read; the
+ * run ends when an amount was moved, not when its windows are over. */
 bool profile_writes(const struct profile *p);
 bool profile_random(const struct profile *p);
 bool profile_reads(const struct profile *p);
