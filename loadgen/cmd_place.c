@@ -269,7 +269,7 @@ static bool carry_out(struct order *o, json_t *doc, int *status, struct err *err
 {
     struct topo *t = NULL;
     struct place *p = NULL;
-    if (!topo_load(&t, err))
+    if ((o->profile.record && !record_writable(o->profile.record, err)) || !topo_load(&t, err))
         return false;
     struct place_ask ask = ask_of_profile(&o->profile, 1, 0);
     ask.journal_dir = o->run_dir;

@@ -6,8 +6,10 @@
 #include "run/live.h"
 #include "run/run.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void help(void)
 {
@@ -76,14 +78,36 @@ static void say_all_notes(const json_t *record)
     }
 }
 
+/* SIGINT and SIGTERM are the run's until its record is on the disk. */
+static void hold_signals(sigset_t *held, sigset_t *before)
+{
+    sigemptyset(held);
+    sigaddset(held, SIGINT);
+    sigaddset(held, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, held, before);
+}
+
+/* One that came too late to shorten anything must not kill the process now. */
+static void release_signals(const sigset_t *held, const sigset_t *before)
+{
+    while (sigtimedwait(held, NULL, &(struct timespec){0}) > 0)
+        ;
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static enum status save(json_t *record, const struct profile *p, enum status status)
+{
+    struct err err = {0};
+    if (!p->record || !json_object_get(record, "profile") || record_write(record, p->record, &err))
+        return status;
+    live_say("error: %s", err.text);
+    fail(record, STATUS_FAILED, "record", err.text);
+    return STATUS_FAILED;
+}
+
 static int output(json_t *record, const struct profile *p, enum status status)
 {
     struct err err = {0};
-    if (p->record && json_object_get(record, "profile") && !record_write(record, p->record, &err)) {
-        live_say("error: %s", err.text);
-        fail(record, STATUS_FAILED, "record", err.text);
-        status = STATUS_FAILED;
-    }
     bool measured = json_array_size(json_object_get(record, "windows")) > 0;
     if (p->json || !measured)
         say_all_notes(record);
@@ -122,7 +146,10 @@ int cmd_run(int argc, char **argv)
             p.iodepth = 1;
         json_object_set_new(record, "profile", profile_json(&p));
         set_label(record, &p);
-        status = run_execute(&p, record);
+        sigset_t held, before;
+        hold_signals(&held, &before);
+        status = save(record, &p, run_execute(&p, record));
+        release_signals(&held, &before);
     }
     status = (enum status)output(record, &p, status);
 out:

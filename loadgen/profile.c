@@ -1,5 +1,7 @@
 #include "profile.h"
 
+#include "record/record.h"
+
 #include "engine/engine.h"
 #include "nearest.h"
 
@@ -121,7 +123,7 @@ const struct key profile_keys[] = {
      .type = KEY_SIZE,
      .offset = FIELD(size_bytes),
      .def = "0",
-     .max = UINT64_MAX,
+     .max = INT64_MAX, /* as large as a file, and as an integer of the record, can be */
      .meta = "SIZE",
      .help =
          "Part of each file to use, from its beginning; 0: all of it. New files get this size."},
@@ -553,6 +555,8 @@ bool profile_check(const struct profile *p, struct err *err)
             a.st_ino == b.st_ino)
             return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
                            profile_where(p, "record", where, sizeof(where)));
+    if (p->record && !record_writable(p->record, err))
+        return err_prefix(err, "%s", profile_where(p, "record", where, sizeof(where)));
     if (p->direct && p->block_bytes % 512)
         return err_set(err, STATUS_USAGE,
                        "%s: %" PRIu64 " is not a multiple of 512, which O_DIRECT needs; round it, "

@@ -52,6 +52,7 @@ struct engine;
 
 struct engine_ops {
     const char *name;
+    bool call_in_reap; /* submit() makes no system call, so its time says nothing of one */
     bool own_cqs; /* makes completion queues of its own, on the vectors of place_comp_vector; its
                      path begins with the server: "host:port" or a URL */
 

@@ -197,6 +197,7 @@ static void uring_close(struct engine *e)
 
 const struct engine_ops engine_uring = {
     .name = "uring",
+    .call_in_reap = true,
     .check = uring_check,
     .open = uring_open,
     .submit = uring_submit,

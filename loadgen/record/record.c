@@ -88,16 +88,36 @@ static int write_and_rename(const json_t *record, const char *file, const char *
     return error;
 }
 
+/* What will be replaced, in `real` of PATH_MAX bytes: a link keeps pointing, so its target. */
+static bool find_place(const char *file, char *real, struct err *err)
+{
+    struct stat st;
+    if (!realpath(file, real))
+        snprintf(real, PATH_MAX, "%s", file);
+    if (stat(real, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, STATUS_USAGE, "cannot write the record to \"%s\": not a regular file",
+                       real);
+    return true;
+}
+
+bool record_writable(const char *file, struct err *err)
+{
+    char real[PATH_MAX], copy[PATH_MAX];
+    if (!find_place(file, real, err))
+        return false;
+    snprintf(copy, sizeof(copy), "%s", real);
+    if (access(dirname(copy), W_OK | X_OK) == 0)
+        return true;
+    return err_set(err, STATUS_FAILED, "cannot write the record to \"%s\": %s", real,
+                   strerror(errno));
+}
+
 bool record_write(const json_t *record, const char *file, struct err *err)
 {
-    /* A link keeps pointing: its target is replaced. */
     char real[PATH_MAX], tmp[PATH_MAX + 32];
-    if (realpath(file, real))
-        file = real;
-    struct stat st;
-    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
-        return err_set(err, STATUS_USAGE, "cannot write the record to \"%s\": not a regular file",
-                       file);
+    if (!find_place(file, real, err))
+        return false;
+    file = real;
     snprintf(tmp, sizeof(tmp), "%s.tmp.%ld", file, (long)getpid());
     int error = write_and_rename(record, file, tmp);
     if (!error)

@@ -13,6 +13,10 @@
 /* A new record with schema, program and started_at filled in and empty notes and windows. */
 json_t *record_new(void);
 
+/* Whether there is a folder that record_write can write to: asked before there is anything to lose.
+ */
+bool record_writable(const char *file, struct err *err);
+
 /* Writes to FILE.tmp.PID, fsync, rename, fsync of the folder: a reader sees the old file or the
  * whole new one. */
 bool record_write(const json_t *record, const char *file, struct err *err);

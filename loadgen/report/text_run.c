@@ -161,20 +161,18 @@ static void say_latency(FILE *out, const json_t *window)
 }
 
 /* Whether the load was what was asked for: the depth that was reached, and what a submit cost. */
-static void say_submission(FILE *out, const json_t *record, const json_t *window)
+static void say_submission(FILE *out, const json_t *window)
 {
     double depth, submit_ns;
     json_int_t submits = 0;
     const json_t *o = json_object_get(window, "submission");
     if (!view_number(o, "mean_outstanding_per_thread", &depth) ||
-        !view_number(o, "submit_ns", &submit_ns) || !view_integer(o, "submits", &submits) ||
-        submits <= 0)
+        !view_integer(o, "submits", &submits) || submits <= 0)
         return;
     char text[256];
     int n = snprintf(text, sizeof(text), "%s I/Os outstanding a thread on average",
                      fmt_figure(depth).s);
-    /* uring's system call is in reap(): submit only fills in the ring. */
-    if (strcmp(view_text(record, "engine.name", ""), "uring") != 0)
+    if (view_number(o, "submit_ns", &submit_ns))
         snprintf(text + n, sizeof(text) - (size_t)n, "; a submit took %s",
                  fmt_ns(submit_ns / (double)submits).s);
     fmt_wrapped(out, 11, "depth      ", text);
@@ -199,7 +197,7 @@ static void say_sched(FILE *out, const json_t *window)
     fmt_wrapped(out, 11, "scheduling ", text);
 }
 
-static void say_throughput(FILE *out, const json_t *record, const json_t *window)
+static void say_throughput(FILE *out, const json_t *window)
 {
     double rate, ios, seconds;
     char text[512];
@@ -228,7 +226,7 @@ static void say_throughput(FILE *out, const json_t *record, const json_t *window
     if (view_integer(t, "without_io", &idle) && idle > 0)
         fprintf(out, "           %lld threads WITHOUT ANY I/O\n", (long long)idle);
     say_sched(out, window);
-    say_submission(out, record, window);
+    say_submission(out, window);
     say_latency(out, window);
 }
 
@@ -391,7 +389,7 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err)
     }
     say_placement(out, window);
     say_windows(out, record, window);
-    say_throughput(out, record, window);
+    say_throughput(out, window);
     say_cpu(out, window);
     text_counters(out, window);
     text_checks(out, record, window);

@@ -122,8 +122,13 @@ static json_t *submission(const struct worker *workers, const struct crew *crew,
                           const struct span *span)
 {
     uint64_t submits = SUM(submits);
-    json_t *o = json_pack("{s:I, s:I, s:I}", "submits", (json_int_t)submits, "submit_ns",
-                          (json_int_t)SUM(submit_ns), "requests", (json_int_t)SUM(parts));
+    bool timed = !crew->engine->call_in_reap;
+    json_t *o = json_pack("{s:I, s:o, s:I}", "submits", (json_int_t)submits, "submit_ns",
+                          timed ? json_integer((json_int_t)SUM(submit_ns)) : json_null(),
+                          "requests", (json_int_t)SUM(parts));
+    if (!timed)
+        json_object_set_new(o, "submit_reason",
+                            json_string("this engine makes its system call when it waits"));
     json_object_set_new(o, "mean_outstanding_per_thread",
                         submits ? json_real((double)SUM(depth_sum) / (double)submits)
                                 : json_null());

@@ -37,6 +37,20 @@ for engine in aio uring sync; do
         - t["ios"] % 3 * 1048576 + (t["ios"] % 3 == 3) <= 0)(r["whole_run"]["throughput"])'
 done
 
+# Part of a file in whole blocks: what is read is what is counted.
+"$n" run --path "$work/odd" --size 1536K --engine sync --threads 1 --ramp 0s --window 1s --json \
+    >"$work/part.json" 2>/dev/null
+holds "$work/part.json" '(lambda t: t["bytes"] == t["ios"] * 1048576 > 0)(r["whole_run"]["throughput"])'
+holds "$work/part.json" 'r["profile"]["iodepth"] == 1'
+if command -v strace >/dev/null; then
+    strace -f -qq -e trace=pread64 -o "$work/trace" "$n" run --path "$work/odd" --size 2049K \
+        --block 1M --engine sync --threads 2 --ramp 0s --window 1s --json >"$work/part.json" \
+        2>/dev/null
+    read_bytes=$(awk '/pread64/ && $NF ~ /^[0-9]+$/ && $NF + 0 > 65536 { sum += $NF }
+        END { printf "%.0f", sum }' "$work/trace")
+    holds "$work/part.json" "r['whole_run']['throughput']['bytes'] == $read_bytes"
+fi
+
 # Several files: the blocks of all are counted through. A lap is 3 + 8 reads and 10.5 MiB; with 3
 # threads each has its own part of them, across the files' ends.
 for engine in aio uring sync; do
@@ -68,6 +82,31 @@ expect 2 "--engine has no meaning for 'numaload prepare'" "$n" prepare --engine 
 expect 0 "1 MiB written" "$n" prepare --path "$work/data" --size 1M --salt 7
 check "word 3 of the pattern is its offset plus the salt" \
     [ "$(od -An -t u8 -j 24 -N 8 "$work/data" | tr -d ' ')" = 31 ]
+
+# One that was cut off can be done again.
+"$n" prepare --path "$work/cut" --size 1G >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 200); do [ ! -s "$work/cut" ] || break; sleep 0.01; done
+kill -9 $pid
+wait $pid 2>/dev/null
+check "a file is there that prepare did not finish" [ -s "$work/cut" ]
+expect 0 "1 MiB written" "$n" prepare --path "$work/cut" --size 1M
+expect 0 "all " "$n" run --path "$work/cut" "${short[@]}"
+rm "$work/cut"
+
+# A record from a pipe is read like one from a file.
+"$n" run --path "$work/data" "${short[@]}" --record "$work/saved.json" >/dev/null 2>&1
+"$n" report "$work/saved.json" >"$work/from-file"
+expect 0 "GB/s" sh -c "cat '$work/saved.json' | '$n' report /dev/stdin"
+check "a report from a pipe is that of the file" cmp -s "$work/out" "$work/from-file"
+
+# A block device is named as what it is, not after the file system of its node.
+if loop=$(losetup --direct-io=off -f --show "$work/data" 2>/dev/null); then
+    "$n" run --path "$loop" --block 4K "${short[@]}" --json >"$work/block.json" 2>/dev/null
+    losetup -d "$loop"
+    valid_record "$work/block.json"
+    holds "$work/block.json" 'r["files"][0]["filesystem"] == "block device"'
+fi
 
 # A record that cannot be saved is not half there.
 expect 1 "No such file|not a directory" "$n" run --path "$work/holes" --allow-sparse "${short[@]}" \

@@ -11,7 +11,7 @@ interrupt() {
     "${load[@]}" "$@" --json --record "$work/saved.json" >"$work/r.json" 2>"$work/err" &
     pid=$!
     sleep "$after"
-    kill -INT $pid
+    kill -INT $pid 2>/dev/null
     wait $pid
 }
 
@@ -44,3 +44,13 @@ kill -TERM $pid
 wait $pid
 rc=$?
 check "status 3 after SIGTERM, not $rc" [ $rc = 3 ]
+
+# One that comes about when the last window ends: too late to shorten anything, but not so late that
+# the record is lost. Whenever it comes, there is a record, and it says what the exit status says.
+for after in 0.95 1 1.02 1.04 1.06 1.1; do
+    rm -f "$work/saved.json"
+    interrupt $after --ramp 0s --window 1s
+    rc=$?
+    check "$after s: status $rc is the record's" [ -s "$work/saved.json" -a \
+        $rc = "$(field "$work/saved.json" 'r["exit_status"]')" ]
+done

@@ -16,6 +16,11 @@ run 2 "--window: 1ms is outside 10 ms to 3600 s" --window 1ms
 run 2 "--threads: '-1' is not a whole number" --threads -1
 run 2 "--threads: '99999999999999999999' is not a whole number" --threads 99999999999999999999
 run 2 "--engine: 'fast' is not one of: uring aio sync" --engine fast
+long=$(head -c 2000 /dev/zero | tr '\0' x)
+run 2 "--irqbalance: 'x{900,}" --irqbalance "$long"
+run 2 "--engine: '' is not one of: uring aio sync" --engine ""
+# One more than a file, or an integer of the record, can have.
+run 2 "--size: 8388608T is outside" --size 8388608T
 run 2 "--direct: 'maybe' is neither true nor false" --direct=maybe
 run 2 "--threads needs a value" --threads
 run 2 "engine sync does one I/O at a time" --engine sync --iodepth 4
@@ -57,6 +62,29 @@ run 2 "p.ini:2: line is too long" "$work/p.ini"
 profile "[run]" "block = 1000"
 run 2 "p.ini:2: block: 1000 is not a multiple of 512" "$work/p.ini"
 run 2 "Is a directory" "$work"
+
+# A value is one line: an indented one is a key of its own.
+profile "[run]" "label = a b" "    iodpeth = 4"
+run 2 "p.ini:3: unknown key 'iodpeth'" "$work/p.ini"
+
+# Where the record cannot go is known before the run, which would take a minute here.
+cp "$numaload" "$work/numaload"
+mkdir -m 755 "$work/closed"
+expect 1 "--record: cannot write the record to .*none/r.json.*: No such file" timeout 30 \
+    "$numaload" run --path "$work/data" --window 60s --record "$work/none/r.json"
+expect 1 "--record: cannot write the record to .*closed/r.json.*: Permission denied" timeout 30 \
+    setpriv --reuid 65534 --clear-groups "$work/numaload" run --path "$work/data" --window 60s \
+    --record "$work/closed/r.json"
+expect 2 "--record: cannot write .*not a regular file" "$numaload" run --path "$work/data" \
+    --record "$work"
+expect 1 "cannot write the record" "$numaload" place exec --record "$work/none/r.json" -- \
+    touch "$work/ran"
+check "a command ran although its record could not be saved" [ ! -e "$work/ran" ]
+# Nor over the file under load, by whatever name.
+ln -s data "$work/alias"
+for name in data alias; do
+    run 2 "--record: is the file under load; it would be replaced" --record "$work/$name"
+done
 
 # --json keeps stdout one JSON document, also when the usage is wrong.
 "$numaload" run --json --thread 4 >"$work/fail.json" 2>/dev/null

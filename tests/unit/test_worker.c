@@ -28,8 +28,10 @@ static void layout(void **state)
 static void sums_of_a_window(void **state)
 {
     (void)state;
+    static const struct engine_ops engine = {.name = "test"};
     struct profile profile = {.rw = (char *)"read"};
-    struct crew crew = {.profile = &profile, .threads = 2, .phases = 3, .cpus_n = 4};
+    struct crew crew = {
+        .profile = &profile, .engine = &engine, .threads = 2, .phases = 3, .cpus_n = 4};
     crew.phase_bytes = worker_phase_bytes(4);
     struct worker *w = aligned_alloc(CACHE_LINE, 2 * sizeof(*w));
     assert_non_null(w);
