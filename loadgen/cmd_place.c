@@ -91,8 +91,9 @@ static void print_levers(FILE *out, const json_t *levers)
 
 static void add_write(void *ctx, const char *path, const char *now, const char *want)
 {
-    json_array_append_new(ctx, json_pack("{s:s, s:s#, s:s}", "path", path, "now", now,
-                                         (int)strcspn(now, "\n"), "write", want));
+    json_array_append_new(ctx, json_pack("{s:s, s:s#, s:s#}", "path", path, "now", now,
+                                         (int)strcspn(now, "\n"), "write", want,
+                                         (int)strcspn(want, "\n")));
 }
 
 static void print_writes(const json_t *writes)

@@ -16,7 +16,7 @@
 #define FIELD(f) offsetof(struct profile, f)
 
 static const char *const rw_words[] = {"read", "write", "randread", "randwrite", NULL};
-static const char *const irqbalance_words[] = {"refuse", "ignore", NULL};
+static const char *const irqbalance_words[] = {"refuse", "ignore", "ban", "stop", NULL};
 static const char *const scope_words[] = {"leave", "cpu", "smt", "cache", "numa", "system", NULL};
 static const char *const balancing_words[] = {"leave", "off", NULL};
 
@@ -232,7 +232,8 @@ const struct key profile_keys[] = {
      .def = "refuse",
      .words = irqbalance_words,
      .meta = "WORD",
-     .help = "What to do when irqbalance runs, which would move interrupts back: refuse, ignore."},
+     .help = "What to do when irqbalance runs, which would move interrupts back: refuse, ignore, "
+             "ban (it is told to leave these alone), stop (and start again at the end)."},
     {.name = "rps",
      .type = KEY_TEXT,
      .offset = FIELD(rps),

@@ -101,7 +101,7 @@ struct place {
 };
 
 extern const struct lever_ops lever_cpus, lever_mem, lever_irq, lever_unbound, lever_rps,
-    lever_balancing, lever_scope, lever_vector;
+    lever_balancing, lever_scope, lever_vector, lever_irqbalance;
 
 /* Allocates a lever of `bytes` (its struct begins with struct lever). NULL when memory is out, err
  * set. */

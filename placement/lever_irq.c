@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "lever.h"
 
-#include "irqbalance.h"
 #include "sysroot.h"
 #include "text.h"
 #include "vectors.h"
@@ -93,22 +92,6 @@ static bool check_writable(const struct irq *l, struct err *err)
     return true;
 }
 
-static bool check_irqbalance(const struct place *p, struct err *err)
-{
-    if (strcmp(p->ask.irqbalance, "ignore") == 0)
-        return true;
-    if (strcmp(p->ask.irqbalance, "refuse") != 0)
-        return err_set(err, STATUS_USAGE, "irqbalance = '%s' is none of refuse | ignore",
-                       p->ask.irqbalance);
-    int pid = irqbalance_pid();
-    return pid == 0 ||
-           err_set(err, STATUS_FAILED,
-                   KEY
-                   " = %s: irqbalance (pid %d) is running and rewrites the affinities during the "
-                   "run; stop it, or say irqbalance = ignore",
-                   p->ask.cq, pid);
-}
-
 /* A soft device: hands the CPUs over to the unbound lever. */
 static bool plan_soft(struct place *p, const struct word *w, struct irq *l, struct err *err)
 {
@@ -153,7 +136,7 @@ static bool plan(struct place *p, const struct word *w, struct irq *l, struct er
             return false;
     if (!l->base.asked || !sysroot_live())
         return true;
-    return check_writable(l, err) && check_irqbalance(p, err);
+    return check_writable(l, err);
 }
 
 static bool probe(struct place *p, struct lever **out, struct err *err)

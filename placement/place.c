@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lever_ops *const levers[] = {&lever_cpus,      &lever_mem,     &lever_vector,
-                                                 &lever_irq,       &lever_unbound, &lever_rps,
-                                                 &lever_balancing, &lever_scope};
+static const struct lever_ops *const levers[] = {
+    &lever_cpus,    &lever_mem, &lever_vector,    &lever_irqbalance, &lever_irq,
+    &lever_unbound, &lever_rps, &lever_balancing, &lever_scope};
 
 #define LEVERS_N (sizeof(levers) / sizeof(*levers))
 _Static_assert(LEVERS_N <= LEVERS_MAX, "raise LEVERS_MAX");

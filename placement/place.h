@@ -32,7 +32,8 @@ struct place_ask {
                                    unbound work queues */
     bool own_cqs; /* the engine makes completion queues of its own, and asks place_comp_vector */
     const char *comp_vector; /* auto | LIST: completion vectors that own_cqs threads take in turn */
-    const char *irqbalance;  /* refuse | ignore: what to do when one runs and cq moves interrupts */
+    const char *irqbalance;  /* refuse | ignore | ban | stop: what to do when one runs and cq moves
+                                interrupts */
     const char *device; /* RDMA, network or block device that cq, nic and remote mean; NULL: found
                            from path when one is needed */
     const char *path;   /* the file under load, NULL: none */

@@ -1,5 +1,6 @@
 #include "setting.h"
 
+#include "irqbalance.h"
 #include "sysroot.h"
 #include "text.h"
 
@@ -10,7 +11,7 @@
 /* Like sysroot_read, but the text takes no more room than it needs: many are kept. */
 static ssize_t read_value(const char *path, char **text)
 {
-    ssize_t n = sysroot_read(path, text);
+    ssize_t n = irqbalance_owns(path) ? irqbalance_read(path, text) : sysroot_read(path, text);
     char *fit = n >= 0 ? realloc(*text, (size_t)n + 1) : NULL;
     if (fit)
         *text = fit;
@@ -49,12 +50,17 @@ void setting_close(struct setting *s)
     *s = (struct setting){0};
 }
 
+static int write_value(const char *path, const char *text)
+{
+    return irqbalance_owns(path) ? irqbalance_write(path, text) : sysroot_write(path, text);
+}
+
 /* The default affinity scope reads "default (cache_shard)"; only its first word can be written. */
 static int write_back(const char *path, const char *before)
 {
     const char *remark = strstr(before, " (");
-    if (!remark)
-        return sysroot_write(path, before);
+    if (!remark || irqbalance_owns(path))
+        return write_value(path, before);
     char *word = strndup(before, (size_t)(remark - before));
     int error = word ? sysroot_write(path, word) : -ENOMEM;
     free(word);
@@ -70,7 +76,7 @@ int setting_write(struct setting *s, const char *text, struct journal *j)
         free(copy);
         return -EIO;
     }
-    int result = sysroot_write(s->path, text);
+    int result = write_value(s->path, text);
     if (result == 0) {
         ssize_t n = read_value(s->path, &after);
         if (n < 0) {

@@ -1,4 +1,5 @@
-/* One machine-wide value in a file of /proc or /sys: what it was, what was written, what it is now.
+/* One machine-wide value in a file of /proc or /sys, or of irqbalance (irqbalance.h): what it was,
+ * what was written, what it is now.
  *
  * Every lever that changes the machine does it through a setting, so that reading back, watching at
  * window edges and putting back are the same everywhere. Values are compared as text: the kernel

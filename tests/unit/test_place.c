@@ -288,7 +288,7 @@ static void every_lever_has_the_same_keys(void **state)
     assert_true(plan(&p, t, NULL, NULL, 1, NULL));
     json_t *levers = json_array();
     assert_true(place_observe(p, NULL, 0, 0, 1, levers));
-    assert_int_equal(json_array_size(levers), 8);
+    assert_int_equal(json_array_size(levers), 9);
     size_t i;
     json_t *l;
     json_array_foreach(levers, i, l) for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
