@@ -109,8 +109,10 @@ const struct key profile_keys[] = {
      .def = "aio",
      .words = engine_names,
      .meta = "NAME",
-     .help = "How I/O is done: aio submits inline from the calling thread, as elbencho does (the "
-             "published load); uring is io_uring; sync is pread, one I/O at a time."},
+     .help =
+         "How I/O is done: aio submits inline from the calling thread, as elbencho does (the "
+         "published load); uring is io_uring; sync is pread, one I/O at a time; libnfs is an NFS "
+         "client of its own over TCP, whose path is nfs://SERVER/FOLDER/FILE?version=3 or 4."},
     {.name = "block",
      .type = KEY_SIZE,
      .offset = FIELD(block_bytes),
@@ -143,6 +145,15 @@ const struct key profile_keys[] = {
      .max = 16384,
      .meta = "N",
      .help = "I/Os that each thread keeps outstanding."},
+    {.name = "deadline",
+     .type = KEY_TIME,
+     .offset = FIELD(deadline_ns),
+     .def = "60s",
+     .min = SECOND / 10,
+     .max = 3600 * SECOND,
+     .meta = "TIME",
+     .help = "Longest time one I/O may take before the run fails; of engines that speak to a "
+             "server themselves (libnfs)."},
     {.name = "direct",
      .type = KEY_BOOL,
      .offset = FIELD(direct),
@@ -558,7 +569,9 @@ bool profile_check(const struct profile *p, struct err *err)
                            profile_where(p, "record", where, sizeof(where)));
     if (p->record && !record_writable(p->record, err))
         return err_prefix(err, "%s", profile_where(p, "record", where, sizeof(where)));
-    if (p->direct && p->block_bytes % 512)
+    /* Engines with a transport of their own do not open files with O_DIRECT. */
+    const struct engine_ops *engine = engine_find(p->engine, NULL);
+    if (p->direct && p->block_bytes % 512 && !(engine && engine->locate))
         return err_set(err, STATUS_USAGE,
                        "%s: %" PRIu64 " is not a multiple of 512, which O_DIRECT needs; round it, "
                        "or add --direct no",

@@ -60,6 +60,7 @@ struct profile {
     bool allow_overwrite;
     uint64_t threads;
     uint64_t iodepth;
+    uint64_t deadline_ns;
     bool direct;
     uint64_t ramp_ns;
     uint64_t window_ns;

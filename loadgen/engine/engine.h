@@ -82,7 +82,9 @@ struct engine_ops {
 
     /* What this engine found out about its transport (read size in use, credits granted, completion
      * vector): a flat object, new reference. Asked when the load is over, before close(). The
-     * record keeps each distinct value with the number of threads that have it. May be NULL. */
+     * record keeps each distinct value with the number of threads that have it. "reconnects", a
+     * count of connections that were lost and made anew, makes the run invalid when it is not 0.
+     * May be NULL. */
     json_t *(*facts)(const struct engine *e);
 
     /* The last failure in words, when -errno says too little; NULL: nothing to add. Valid until the

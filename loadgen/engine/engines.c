@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-extern const struct engine_ops engine_uring, engine_aio, engine_sync;
+extern const struct engine_ops engine_uring, engine_aio, engine_sync, engine_libnfs;
 
-const char *const engine_names[] = {"uring", "aio", "sync", NULL};
+const char *const engine_names[] = {"uring", "aio", "sync", "libnfs", NULL};
 
 const struct engine_ops *const engines[] = {
 #ifdef HAVE_URING
@@ -14,6 +14,9 @@ const struct engine_ops *const engines[] = {
     &engine_aio,
 #endif
     &engine_sync,
+#ifdef HAVE_LIBNFS
+    &engine_libnfs,
+#endif
     NULL,
 };
 

@@ -50,10 +50,12 @@ static void say_load(FILE *out, const json_t *record)
     view_integer(p, "block_bytes", &block);
     view_number(p, "window_ns", &window_ns);
     char text[512];
-    snprintf(text, sizeof(text), "%lld threads x iodepth %lld x %s, %.16s, %s, window %s",
+    const char *cache = json_is_true(json_object_get(p, "direct")) ? ", O_DIRECT" : ", buffered";
+    if (json_object_get(json_object_get(record, "engine"), "transport"))
+        cache = ""; /* its own client: no page cache of this machine on the way */
+    snprintf(text, sizeof(text), "%lld threads x iodepth %lld x %s, %.16s%s, window %s",
              (long long)threads, (long long)depth, fmt_bytes(block).s,
-             view_text(record, "engine.name", view_text(p, "engine", "?")),
-             json_is_true(json_object_get(p, "direct")) ? "O_DIRECT" : "buffered",
+             view_text(record, "engine.name", view_text(p, "engine", "?")), cache,
              fmt_ns(window_ns).s);
     fmt_wrapped(out, 11, "load       ", text);
     const json_t *files = json_object_get(record, "files");

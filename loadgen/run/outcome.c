@@ -201,6 +201,27 @@ static json_t *transport_facts(const struct run *r)
     return transport;
 }
 
+/* A request that was sent twice, and the time without a connection, are not the load that was
+ * asked for. */
+static void note_reconnects(struct run *r, const json_t *transport)
+{
+    size_t i;
+    json_t *entry;
+    json_int_t times = 0, threads = 0;
+    json_array_foreach(json_object_get(transport, "reconnects"), i, entry)
+    {
+        json_int_t value = json_integer_value(json_object_get(entry, "value"));
+        json_int_t n = json_integer_value(json_object_get(entry, "threads"));
+        times += value * n;
+        threads += value ? n : 0;
+    }
+    if (times)
+        note_add(r->notes, NOTE_INVALID, "engine",
+                 "connections were lost and made anew %lld times (%lld threads): requests were "
+                 "sent twice and the load stood still meanwhile",
+                 (long long)times, (long long)threads);
+}
+
 void outcome_engine(struct run *r)
 {
     /* A feature is listed with the number of threads that have it, unless all agree. */
@@ -217,8 +238,11 @@ void outcome_engine(struct run *r)
     json_object_set_new(r->record, "engine",
                         json_pack("{s:s, s:i, s:o}", "name", r->crew.engine->name, "threads",
                                   (int)r->crew.threads, "feature_threads", features));
-    if (r->crew.engine->facts)
-        json_object_set_new(json_object_get(r->record, "engine"), "transport", transport_facts(r));
+    if (r->crew.engine->facts) {
+        json_t *transport = transport_facts(r);
+        note_reconnects(r, transport);
+        json_object_set_new(json_object_get(r->record, "engine"), "transport", transport);
+    }
 
     uint64_t bytes = 0, slowest = 0;
     unsigned huge = 0;
