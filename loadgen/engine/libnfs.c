@@ -33,12 +33,12 @@ struct slot {
     const struct io *io;
     uint64_t start_ns;
     uint32_t number;
-    unsigned parts; /* READs or WRITEs outstanding; 0: the slot is idle */
+    unsigned parts; /* READs outstanding; 0: the slot is idle */
     uint32_t end;   /* bytes from the front that are there when all parts are answered */
     int error;      /* errno of a part that failed */
 };
 
-/* One READ or WRITE: bytes [at, at + bytes) of the I/O of its slot. */
+/* One READ: bytes [at, at + bytes) of the I/O of its slot. */
 struct part {
     struct slot *slot;
     uint32_t at, bytes;
@@ -48,8 +48,8 @@ struct engine {
     struct nfs_mount mount;
     struct nfsfh **files; /* as in the target */
     unsigned files_n, iodepth, parts_each;
-    uint64_t read_max, write_max; /* bytes of one READ and WRITE */
-    uint64_t read_max_said;       /* by the server; 0: unknown */
+    uint64_t read_max;      /* bytes of one READ */
+    uint64_t read_max_said; /* by the server; 0: unknown */
     struct slot *slots;
     struct part *parts;      /* parts_each a slot */
     struct completion *done; /* those not yet reaped, iodepth at most */
@@ -102,7 +102,7 @@ static bool lnfs_locate(const struct profile *p, struct target *t, struct err *e
     for (unsigned i = 0; i < n && ok; i++) {
         struct nfsfh *file;
         struct nfs_stat_64 st;
-        ok = nfs_mount_file(&m, p->paths[i], false, &file, &st, err);
+        ok = nfs_mount_file(&m, p->paths[i], &file, &st, err);
         if (!ok)
             break;
         nfs_mount_release(&m, file);
@@ -140,8 +140,7 @@ static void lnfs_close(struct engine *e)
 
 static bool make_slots(struct engine *e, const struct engine_setup *s)
 {
-    uint64_t least = e->read_max < e->write_max ? e->read_max : e->write_max;
-    e->parts_each = (unsigned)((s->block_bytes + least - 1) / least);
+    e->parts_each = (unsigned)((s->block_bytes + e->read_max - 1) / e->read_max);
     e->slots = calloc(s->iodepth, sizeof(*e->slots));
     e->parts = calloc((size_t)s->iodepth * e->parts_each, sizeof(*e->parts));
     e->done = calloc(s->iodepth, sizeof(*e->done));
@@ -165,7 +164,7 @@ static bool mount_files(struct engine *e, const struct engine_setup *s, struct e
     bool ok = nfs_mount_open(&e->mount, urls, t->files_n, s->thread, s->profile->deadline_ns, err);
     for (unsigned i = 0; i < t->files_n && ok; i++) {
         struct nfs_stat_64 st;
-        ok = nfs_mount_file(&e->mount, urls[i], s->write, &e->files[i], &st, err);
+        ok = nfs_mount_file(&e->mount, urls[i], &e->files[i], &st, err);
     }
     free(urls);
     return ok;
@@ -189,10 +188,6 @@ static struct engine *lnfs_open(const struct engine_setup *s, struct err *err)
         goto fail;
     e->read_max_said = nfs_get_readmax(e->mount.nfs);
     e->read_max = e->read_max_said ? e->read_max_said : MAX_UNSAID_BYTES;
-    e->write_max =
-        nfs_get_writemax(e->mount.nfs) ? nfs_get_writemax(e->mount.nfs) : MAX_UNSAID_BYTES;
-    if (!s->write)
-        e->write_max = e->read_max;
     if (!make_slots(e, s)) {
         err_set(err, STATUS_FAILED, "out of memory");
         goto fail;
@@ -235,7 +230,7 @@ static void on_reply(int status, struct nfs_context *nfs, void *data, void *arg)
     }
     e->answered = true;
 #ifndef LIBNFS_READS_TO_BUFFER
-    if (status && !s->io->write)
+    if (status)
         memcpy((char *)s->io->buf + p->at, data, (size_t)status);
 #endif
     p->at += (uint32_t)status;
@@ -259,21 +254,19 @@ static int queue_part(struct part *p)
 {
     const struct io *io = p->slot->io;
     struct engine *e = p->slot->e;
-    char *buf = (char *)io->buf + p->at;
     uint64_t offset = io->offset + p->at;
     struct nfsfh *file = e->files[io->file];
 #ifdef LIBNFS_READS_TO_BUFFER
-    return io->write ? nfs_pwrite_async(e->mount.nfs, file, buf, p->bytes, offset, on_reply, p)
-                     : nfs_pread_async(e->mount.nfs, file, buf, p->bytes, offset, on_reply, p);
+    return nfs_pread_async(e->mount.nfs, file, (char *)io->buf + p->at, p->bytes, offset, on_reply,
+                           p);
 #else
-    return io->write ? nfs_pwrite_async(e->mount.nfs, file, offset, p->bytes, buf, on_reply, p)
-                     : nfs_pread_async(e->mount.nfs, file, offset, p->bytes, on_reply, p);
+    return nfs_pread_async(e->mount.nfs, file, offset, p->bytes, on_reply, p);
 #endif
 }
 
 static int start(struct engine *e, struct slot *s, const struct io *io, uint64_t now)
 {
-    uint64_t max = io->write ? e->write_max : e->read_max;
+    const uint64_t max = e->read_max;
     uint32_t bytes = io->want - io->done; /* what `bytes` has more lies past the end */
     unsigned n = (unsigned)((bytes + max - 1) / max);
     struct part *p = &e->parts[(size_t)s->number * e->parts_each];
@@ -339,10 +332,9 @@ static bool past_deadline(struct engine *e, uint64_t now)
         if (!s->parts || now - s->start_ns <= e->deadline_ns)
             continue;
         snprintf(e->why, sizeof(e->why),
-                 "server %s did not answer a %s of %" PRIu32 " bytes at offset %" PRIu64
+                 "server %s did not answer a READ of %" PRIu32 " bytes at offset %" PRIu64
                  " for %.1f s (key deadline)%s",
-                 e->mount.server, s->io->write ? "WRITE" : "READ", s->io->bytes, s->io->offset,
-                 (double)(now - s->start_ns) / 1e9,
+                 e->mount.server, s->io->bytes, s->io->offset, (double)(now - s->start_ns) / 1e9,
                  e->answered ? "" : "; the connection was lost and could not be made anew");
         e->broken = true;
         return true;

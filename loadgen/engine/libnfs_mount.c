@@ -220,7 +220,7 @@ static bool file_failed(struct nfs_mount *m, const char *url, const char *doing,
     }
 }
 
-bool nfs_mount_file(struct nfs_mount *m, const char *url, bool write, struct nfsfh **file,
+bool nfs_mount_file(struct nfs_mount *m, const char *url, struct nfsfh **file,
                     struct nfs_stat_64 *stat, struct err *err)
 {
     char *server = NULL, *path = NULL;
@@ -229,11 +229,10 @@ bool nfs_mount_file(struct nfs_mount *m, const char *url, bool write, struct nfs
     if (!ok)
         goto out;
     m->call = (struct nfs_call){0};
-    int status = await(m,
-                       nfs_open_async(m->nfs, path + strlen(m->folder), write ? O_RDWR : O_RDONLY,
-                                      on_open, &m->call),
-                       m->deadline_ns);
-    ok = status == 0 || file_failed(m, url, write ? "write" : "read", status, err);
+    int status =
+        await(m, nfs_open_async(m->nfs, path + strlen(m->folder), O_RDONLY, on_open, &m->call),
+              m->deadline_ns);
+    ok = status == 0 || file_failed(m, url, "read", status, err);
     if (!ok)
         goto out;
     *file = m->call.file;

@@ -40,8 +40,9 @@ struct nfs_mount {
 bool nfs_mount_open(struct nfs_mount *m, const char *const *urls, unsigned n, unsigned id,
                     uint64_t deadline_ns, struct err *err);
 
-/* Opens the file that a URL names; *stat receives its attributes. Close with nfs_mount_release. */
-bool nfs_mount_file(struct nfs_mount *m, const char *url, bool write, struct nfsfh **file,
+/* Opens the file that a URL names for reading; *stat receives its attributes. Close with
+ * nfs_mount_release. */
+bool nfs_mount_file(struct nfs_mount *m, const char *url, struct nfsfh **file,
                     struct nfs_stat_64 *stat, struct err *err);
 
 /* Gives a file back, waiting a second for the server at most. */

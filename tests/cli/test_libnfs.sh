@@ -62,24 +62,30 @@ for url in "$v3" "$v4"; do
     version=3
     [ "$url" = "$v3" ] || version=4
     # 1 MiB blocks are READs of 256 KiB, the most that this server does.
-    expect 0 "libnfs" load --path "$url"
+    expect 0 "libnfs" load --path "$url" --verify
     valid_record "$work/r.json"
     holds "$work/r.json" "r['engine']['transport']['nfs_version'] ==
         [{'value': $version, 'threads': 2}]"
     holds "$work/r.json" "r['engine']['transport']['reconnects'] == [{'value': 0, 'threads': 2}]"
     holds "$work/r.json" "w['throughput']['bytes'] == w['throughput']['ios'] * 1048576"
+    holds "$work/r.json" "r['verify']['blocks_checked'] >= w['throughput']['ios']"
     holds "$work/r.json" "r['status'] == 'valid' and w['throughput']['ios'] > 0"
     # blocks that fit in no READ evenly, with a shorter one at the end of the file
-    expect 0 "libnfs" load --path "$url" --block 3000000
+    expect 0 "libnfs" load --path "$url" --block 3000000 --verify
     # many clients of one process
-    expect 0 "libnfs" load --path "$url" --threads 8 --block 4K
+    expect 0 "libnfs" load --path "$url" --threads 8 --block 4K --rw randread --verify
     # two files of one folder
-    expect 0 "libnfs" load --path "$url" --path "${url/data/more}"
+    expect 0 "libnfs" load --path "$url" --path "${url/data/more}" --verify
     holds "$work/r.json" "sum(f['bytes'] for f in r['files']) == 24 << 20"
 done
 load --path "$v3" >/dev/null
 holds "$work/r.json" "r['engine']['transport']['server_read_max_bytes'][0]['value'] == 262144"
 holds "$work/r.json" "r['engine']['transport']['requests_per_io'][0]['value'] == 4"
+
+# One byte that is not what was written is found, and said.
+printf '\377' | dd of="$export_dir/more" bs=1 seek=5000000 conv=notrunc status=none
+expect 1 "first wrong byte is at offset 5000000" load --path "${v3/data/more}" --verify --window 1s
+expect 2 "only reads" load --path "$v3" --rw write
 
 # ---- what cannot be read ----
 
@@ -101,22 +107,29 @@ expect 2 "different servers or arguments" load --path "$v3" --path "${v3/127.0.0
 
 # ---- servers that go away ----
 
+# Comes back a second after both threads of a load are connected.
+until_loading() {
+    until [ "$(ss -tH state established dport = 12049 | wc -l)" -ge 2 ]; do sleep 0.05; done
+    sleep 1
+}
+
 # Stopped for 5 s: the window waits with it, and nothing is lost.
-(sleep 1.5 && kill -STOP $server && sleep 5 && kill -CONT $server) &
-expect 0 "max [4-9]\.[0-9]+ s" load --path "$v3" --window 9s
+(until_loading && kill -STOP $server && sleep 5 && kill -CONT $server) &
+expect 0 "libnfs" load --path "$v3" --window 9s
 wait $!
+holds "$work/r.json" "w['latency']['max_ns'] > 4e9"
 holds "$work/r.json" "r['engine']['transport']['reconnects'] == [{'value': 0, 'threads': 2}]"
 
 # The same with a deadline: failed, and the window so far is kept.
-(sleep 1.5 && kill -STOP $server && sleep 4 && kill -CONT $server) &
-expect 1 "did not answer a READ of 1048576 bytes at offset [0-9]+ for [12]\.[0-9] s .key deadline" \
+(until_loading && kill -STOP $server && sleep 4 && kill -CONT $server) &
+expect 1 "did not answer a READ of 1048576 bytes at offset [0-9]+ for [0-9.]+ s .key deadline" \
     load --path "$v4" --window 9s --deadline 1s
 wait $!
 valid_record "$work/r.json"
 holds "$work/r.json" "w['throughput']['ios'] > 0 and w['cut_short']"
 
 # A connection that is cut and made anew: measured, but invalid.
-(sleep 1 && ss -K -t4 dst 127.0.0.1 dport = 12049 >"$work/cut" 2>/dev/null) &
+(until_loading && ss -K -t4 dst 127.0.0.1 dport = 12049 >"$work/cut" 2>/dev/null) &
 load --path "$v3" --window 3s >"$work/text"
 rc=$?
 if grep -q ESTAB "$work/cut"; then
@@ -128,12 +141,12 @@ else
 fi
 
 # Truncated in mid-run.
-(sleep 1 && truncate -s 2M "$export_dir/more") &
+(until_loading && truncate -s 2M "$export_dir/more") &
 expect 1 "the file was truncated" load --path "${v3/data/more}" --window 4s
 wait $!
 
 # Killed: the window ends, what was measured is kept.
-(sleep 1 && kill -9 $server) &
+(until_loading && kill -9 $server) &
 expect 1 "did not come back" load --path "$v3" --window 2s
 valid_record "$work/r.json"
 holds "$work/r.json" "w['throughput']['ios'] > 0 and r['outstanding']['ios'] == 8"
