@@ -295,6 +295,17 @@ const struct key profile_keys[] = {
      .offset = FIELD(record),
      .meta = "FILE",
      .help = "Save the record to this file as well, whole or not at all."},
+    {.name = "live",
+     .type = KEY_BOOL,
+     .offset = FIELD(live),
+     .def = "false",
+     .help = "Watch the run on the whole terminal: rates by node, latency, counters, threads."},
+    {.name = "livecsv",
+     .type = KEY_TEXT,
+     .offset = FIELD(livecsv),
+     .meta = "FILE",
+     .help = "Write a line of values a second to this file while the run goes on; units are in the "
+             "names of the columns."},
     {.name = "salt",
      .type = KEY_COUNT,
      .offset = FIELD(salt),
@@ -555,18 +566,28 @@ static bool check_workload(const struct profile *p, struct err *err)
     return true;
 }
 
+/* A file to be written must not be one that is read. */
+static bool check_output(const struct profile *p, const char *key, const char *file,
+                         struct err *err)
+{
+    char where[512];
+    struct stat a, b;
+    for (char **path = p->paths; file && *path; path++)
+        if (stat(*path, &a) == 0 && stat(file, &b) == 0 && a.st_dev == b.st_dev &&
+            a.st_ino == b.st_ino)
+            return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
+                           profile_where(p, key, where, sizeof(where)));
+    return true;
+}
+
 bool profile_check(const struct profile *p, struct err *err)
 {
     char where[512], size[32];
     if (!profile_path(p))
         return err_set(err, STATUS_USAGE,
                        "no file to read: give --path FILE, or 'path = FILE' in the profile");
-    struct stat a, b;
-    for (char **path = p->paths; p->record && *path; path++)
-        if (stat(*path, &a) == 0 && stat(p->record, &b) == 0 && a.st_dev == b.st_dev &&
-            a.st_ino == b.st_ino)
-            return err_set(err, STATUS_USAGE, "%s: is the file under load; it would be replaced",
-                           profile_where(p, "record", where, sizeof(where)));
+    if (!check_output(p, "record", p->record, err) || !check_output(p, "livecsv", p->livecsv, err))
+        return false;
     if (p->record && !record_writable(p->record, err))
         return err_prefix(err, "%s", profile_where(p, "record", where, sizeof(where)));
     /* Engines with a transport of their own do not open files with O_DIRECT. */

@@ -82,6 +82,8 @@ struct profile {
     char *sysroot;
     bool json;
     char *record;
+    bool live;
+    char *livecsv;
     uint64_t salt;
     bool allow_merged;
     bool allow_partial;

@@ -7,6 +7,7 @@
 #include "../record/hostfacts.h"
 #include "../record/notes.h"
 #include "live.h"
+#include "live_view.h"
 #include "outcome.h"
 #include "walk.h"
 #include "window.h"
@@ -38,6 +39,7 @@ static void give_up_now(struct run *r)
 {
     struct err e;
     live_clear();
+    live_screen_end();
     if (!place_restore(r->place, &e))
         live_say("%s", e.text);
     live_say("interrupted twice: nothing was saved");
@@ -284,7 +286,7 @@ static bool prepare(struct run *r)
         .notes = r->notes,
     };
     r->sampling = sampling_open(&ctx, err);
-    return r->sampling && place_apply(r->place, err) &&
+    return r->sampling && live_view_open(&r->live, p, err) && place_apply(r->place, err) &&
            (!profile_writes(p) || target_begin_write(&r->target, p, err));
 }
 
@@ -378,6 +380,7 @@ static bool load(struct run *r)
         crew_giveup(&r->crew);
         return crew_drain(&r->crew, r->workers, HUNG_NS, poll_drain, r) == CREW_OK;
     }
+    live_view_watch(r->live, &r->crew, r->workers, r->topo);
     whole = measure(r, &cut);
     unsigned measured = whole + cut, last_edge = measured + 2;
     live_line("waiting for the last I/Os");
@@ -457,6 +460,9 @@ enum status run_execute(const struct profile *p, json_t *record)
         free_all = load(&r);
     else
         note_add(r.notes, NOTE_ERROR, "setup", "%s", r.err.text);
+    json_t *live = live_view_close(r.live);
+    if (live)
+        json_object_set_new(record, "live", live);
     live_clear();
     struct err e;
     if (r.place && !place_restore(r.place, &e))
