@@ -119,6 +119,7 @@ bool check_all(const struct profile *p, json_t **document, struct err *err)
     json_t *host = hostfacts_read(topo, notes);
     l.host = host;
     struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, l.bytes_per_thread);
+    ask.own_cqs = l.engine && l.engine->own_cqs;
     if (!place_plan(&l.place, topo, &ask, &l.place_err)) {
         place_free(l.place);
         l.place = NULL;

@@ -3,6 +3,7 @@
 #include "procself.h"
 
 #include "../run/buffers.h"
+#include "../run/run.h"
 
 #include "../../placement/sysroot.h"
 #include "../../placement/text.h"
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Descriptors besides those of the files and rings: standard streams, journal, samplers. */
-#define OTHER_FILES 64
 /* Tasks besides the load's: coordinator, live view, guardian, io-wq workers that may come. */
 #define OTHER_TASKS 16
 
@@ -51,7 +50,7 @@ void check_memlock(struct look *l)
     uint64_t limit;
     char need[32], have[32];
     if (!is_uring(l) || l->capabilities >> PROC_CAP_IPC_LOCK & 1 ||
-        !procself_limit("Max locked memory", &limit) || l->bytes <= limit)
+        !procself_limit("Max locked memory", &limit, NULL) || l->bytes <= limit)
         return;
     found(l, SEVERITY_SPOILS, "ulimit -l unlimited, or LimitMEMLOCK= of the unit",
           "buffers need %s of locked memory to be registered with io_uring, the limit is %s: each "
@@ -59,21 +58,19 @@ void check_memlock(struct look *l)
           format_size(l->bytes, need, sizeof(need)), format_size(limit, have, sizeof(have)));
 }
 
+/* The soft limit is raised by the run itself. */
 void check_open_files(struct look *l)
 {
-    uint64_t limit, threads = l->profile->threads;
+    uint64_t soft, hard;
     unsigned files = l->target.files_n ? l->target.files_n : 1;
     if (l->engine && l->engine->locate) /* it opens none */
         return;
-    uint64_t need = threads * files + (is_uring(l) ? threads : 0) + OTHER_FILES;
-    char advice[64];
-    snprintf(advice, sizeof(advice), "ulimit -n %" PRIu64, need);
-    if (procself_limit("Max open files", &limit) && need > limit)
-        found(l, SEVERITY_FAILS, advice,
-              "%" PRIu64 " threads x %u file%s%s need %" PRIu64
-              " descriptors, the limit of open files is %" PRIu64,
-              threads, files, files == 1 ? "" : "s", is_uring(l) ? " and a ring each" : "", need,
-              limit);
+    uint64_t need = run_descriptors(l->profile, files);
+    if (procself_limit("Max open files", &soft, &hard) && need > hard)
+        found(l, SEVERITY_FAILS, "ulimit -Hn as root, --fd-sharing or --own-files",
+              "%" PRIu64 " threads x %u file%s need %" PRIu64
+              " descriptors, the hard limit of open files is %" PRIu64,
+              l->profile->threads, files, files == 1 ? "" : "s", need, hard);
 }
 
 void check_processes(struct look *l)
@@ -86,7 +83,7 @@ void check_processes(struct look *l)
               " are there",
               need, max, current);
     bool exempt = l->uid == 0 || l->capabilities >> PROC_CAP_SYS_RESOURCE & 1;
-    if (!exempt && procself_limit("Max processes", &max) && need > max)
+    if (!exempt && procself_limit("Max processes", &max, NULL) && need > max)
         found(l, SEVERITY_FAILS, "ulimit -u, or lower threads",
               "%" PRIu64 " tasks are needed, the limit of the user is %" PRIu64, need, max);
     if (sysroot_read_i64("/proc/sys/kernel/threads-max", &kernel) == 0 && need > (uint64_t)kernel)

@@ -20,6 +20,10 @@ void check_file(struct look *l)
               "the file was not looked at: the tree was recorded elsewhere");
         return;
     }
+    if (l->engine->locate && profile_writes(p)) {
+        found(l, SEVERITY_FAILS, "an engine of kernel files", "engine %s only reads", p->engine);
+        return;
+    }
     bool ok = l->engine->locate ? l->engine->locate(p, &l->target, &err)
                                 : target_open(&l->target, p, &err);
     if (!ok || !target_cut(&l->target, p, &err)) {

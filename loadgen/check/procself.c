@@ -24,9 +24,17 @@ void procself_read(uint64_t *uid, uint64_t *capabilities)
     free(text);
 }
 
-bool procself_limit(const char *name, uint64_t *soft)
+static bool limit_value(const char *text, uint64_t *value)
 {
-    char *text, value[32];
+    char *end = (char *)text;
+    *value = strcmp(text, "unlimited") == 0 ? UINT64_MAX : strtoull(text, &end, 10);
+    return *value == UINT64_MAX || (end != text && !*end);
+}
+
+bool procself_limit(const char *name, uint64_t *soft, uint64_t *hard)
+{
+    char *text, first[32], second[32];
+    uint64_t unused;
     if (sysroot_read("/proc/self/limits", &text) < 0)
         return false;
     bool known = false;
@@ -35,11 +43,9 @@ bool procself_limit(const char *name, uint64_t *soft)
         line += *line == '\n';
         if (strncmp(line, name, len) != 0 || line[len] != ' ')
             continue;
-        if (sscanf(line + len, "%31s", value) != 1)
-            break;
-        char *end;
-        *soft = strcmp(value, "unlimited") == 0 ? UINT64_MAX : strtoull(value, &end, 10);
-        known = *soft == UINT64_MAX || !*end;
+        known = sscanf(line + len, "%31s %31s", first, second) == 2 && limit_value(first, soft) &&
+                limit_value(second, hard ? hard : &unused);
+        break;
     }
     free(text);
     return known;

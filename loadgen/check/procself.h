@@ -13,9 +13,9 @@ void procself_read(uint64_t *uid, uint64_t *capabilities);
 /* Bits of CapEff (linux/capability.h). */
 enum { PROC_CAP_IPC_LOCK = 14, PROC_CAP_SYS_ADMIN = 21, PROC_CAP_SYS_RESOURCE = 24 };
 
-/* The soft limit of a line of /proc/self/limits, "Max open files"; UINT64_MAX for unlimited. False
- * when there is no such line. */
-bool procself_limit(const char *name, uint64_t *soft);
+/* The limits of a line of /proc/self/limits, "Max open files"; UINT64_MAX for unlimited, `hard` may
+ * be NULL. False when there is no such line. */
+bool procself_limit(const char *name, uint64_t *soft, uint64_t *hard);
 
 /* The tightest pids.max of the cgroups that this process is in (version 2, or the pids controller
  * of version 1), with the tasks that are in that one now. False when there is no limit. */

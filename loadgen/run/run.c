@@ -160,14 +160,18 @@ static bool may_register(struct run *r)
     return false;
 }
 
+uint64_t run_descriptors(const struct profile *p, unsigned files_n)
+{
+    uint64_t opens = p->fd_sharing || p->own_files ? files_n : files_n * (uint64_t)p->threads;
+    return opens + 100 + 2 * p->threads; /* rings, records, samplers */
+}
+
 /* Raises the soft limit of descriptors when the files need it. */
 static bool check_descriptors(const struct run *r, struct err *err)
 {
     const struct profile *p = r->profile;
     struct rlimit lim;
-    uint64_t opens = p->fd_sharing || p->own_files ? r->target.files_n
-                                                   : r->target.files_n * (uint64_t)p->threads;
-    uint64_t need = opens + 100 + 2 * p->threads; /* rings, records, samplers */
+    uint64_t need = run_descriptors(p, r->target.files_n);
     if (getrlimit(RLIMIT_NOFILE, &lim) || need <= lim.rlim_cur)
         return true;
     lim.rlim_cur = need;
