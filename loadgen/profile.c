@@ -16,6 +16,13 @@
 #define FIELD(f) offsetof(struct profile, f)
 
 static const char *const rw_words[] = {"read", "write", "randread", "randwrite", NULL};
+static const char *const cpus_shapes[] = {"unpinned", "node:",  "socket:", "spread",
+                                          "nic",      "remote", "cpus:",   NULL};
+static const char *const mem_shapes[] = {"default", "node:", "local", "interleave", NULL};
+static const char *const cq_shapes[] = {"leave",    "node:", "nic", "remote",
+                                        "balanced", "cpus:", NULL};
+static const char *const unbound_shapes[] = {"leave", "node:", "all", "cpus:", NULL};
+static const char *const rps_shapes[] = {"leave", "node:", "nic", "remote", "cpus:", NULL};
 static const char *const irqbalance_words[] = {"refuse", "ignore", "ban", "stop", NULL};
 static const char *const scope_words[] = {"leave", "cpu", "smt", "cache", "numa", "system", NULL};
 static const char *const balancing_words[] = {"leave", "off", NULL};
@@ -190,6 +197,7 @@ const struct key profile_keys[] = {
     {.name = "cpus",
      .type = KEY_TEXT,
      .offset = FIELD(cpus),
+     .shapes = cpus_shapes,
      .def = "unpinned",
      .meta = "WORD",
      .help =
@@ -198,12 +206,14 @@ const struct key profile_keys[] = {
     {.name = "mem",
      .type = KEY_TEXT,
      .offset = FIELD(mem),
+     .shapes = mem_shapes,
      .def = "default",
      .meta = "WORD",
      .help = "Memory of the buffers, bound strictly: default, local, node:N, interleave."},
     {.name = "cq",
      .type = KEY_TEXT,
      .offset = FIELD(cq),
+     .shapes = cq_shapes,
      .def = "leave",
      .meta = "WORD",
      .help =
@@ -248,6 +258,7 @@ const struct key profile_keys[] = {
     {.name = "rps",
      .type = KEY_TEXT,
      .offset = FIELD(rps),
+     .shapes = rps_shapes,
      .def = "leave",
      .meta = "WORD",
      .help = "rps and xps masks of the network device: leave, node:N, nic, remote, cpus:LIST. Put "
@@ -262,6 +273,7 @@ const struct key profile_keys[] = {
     {.name = "unbound",
      .type = KEY_TEXT,
      .offset = FIELD(unbound),
+     .shapes = unbound_shapes,
      .def = "leave",
      .meta = "WORD",
      .help = "Mask of all unbound work queues, which decides where soft-RoCE completes: leave, "

@@ -25,12 +25,14 @@ enum key_type {
 struct key {
     const char *name; /* as on the command line, with dashes */
     enum key_type type;
-    size_t offset;            /* into struct profile */
-    const char *def;          /* default, as it would be typed; NULL: empty */
-    uint64_t min, max;        /* of counts, sizes and times */
-    const char *const *words; /* NULL-terminated list of allowed texts, or NULL: any */
-    const char *meta;         /* placeholder in --help */
-    const char *help;         /* one or two sentences */
+    size_t offset;             /* into struct profile */
+    const char *def;           /* default, as it would be typed; NULL: empty */
+    uint64_t min, max;         /* of counts, sizes and times */
+    const char *const *words;  /* NULL-terminated list of allowed texts, or NULL: any */
+    const char *const *shapes; /* of open texts: how a value may begin, for completion; "node:" asks
+                                  for more */
+    const char *meta;          /* placeholder in --help */
+    const char *help;          /* one or two sentences */
 };
 
 /* Where a value came from, for messages. */

@@ -6,8 +6,26 @@
 #include "../../placement/sysroot.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Whether a file of a writing load is not there yet: opening it as a run does would make it. */
+static bool is_new(const struct profile *p, char *name, size_t cap)
+{
+    for (char **path = p->paths; *path; path++) {
+        snprintf(name, cap, "%s", *path);
+        if (access(name, F_OK))
+            return true;
+        for (uint64_t i = 0; i < p->files; i++) {
+            snprintf(name, cap, "%s/file.%" PRIu64, *path, i);
+            if (access(name, F_OK))
+                return true;
+        }
+    }
+    return false;
+}
 
 void check_file(struct look *l)
 {
@@ -22,6 +40,11 @@ void check_file(struct look *l)
     }
     if (l->engine->locate && profile_writes(p)) {
         found(l, SEVERITY_FAILS, "an engine of kernel files", "engine %s only reads", p->engine);
+        return;
+    }
+    char name[PATH_MAX];
+    if (!l->engine->locate && profile_writes(p) && is_new(p, name, sizeof(name))) {
+        found(l, SEVERITY_NOTE, NULL, "%s is not there yet: the run would make it", name);
         return;
     }
     bool ok = l->engine->locate ? l->engine->locate(p, &l->target, &err)

@@ -131,3 +131,7 @@ expect 1 "fails.*\"exit_status\": 1" "$numaload" check --path "$work/none" --jso
 check "a file too small for its threads is no finding" \
     grep -q "file: 16 blocks for 32 threads" "$work/out"
 check "tmpfs is no finding" grep -q "mount: .* is on tmpfs, not on NFS" "$work/out"
+# Nothing is changed, whatever the load is.
+"$numaload" check --path "$work/new" --rw write --size 16M --threads 1 >"$work/out"
+check "a file that would be written was made" test ! -e "$work/new"
+check "a new file is no note" grep -q "$work/new is not there yet" <(tr -s '\n ' ' ' <"$work/out")
