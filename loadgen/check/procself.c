@@ -31,22 +31,26 @@ static bool limit_value(const char *text, uint64_t *value)
     return *value == UINT64_MAX || (end != text && !*end);
 }
 
+bool procself_limit_in(const char *text, const char *name, uint64_t *soft, uint64_t *hard)
+{
+    char first[32], second[32];
+    uint64_t unused;
+    size_t len = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, len) == 0 && line[len] == ' ')
+            return sscanf(line + len, "%31s %31s", first, second) == 2 &&
+                   limit_value(first, soft) && limit_value(second, hard ? hard : &unused);
+    }
+    return false;
+}
+
 bool procself_limit(const char *name, uint64_t *soft, uint64_t *hard)
 {
-    char *text, first[32], second[32];
-    uint64_t unused;
+    char *text;
     if (sysroot_read("/proc/self/limits", &text) < 0)
         return false;
-    bool known = false;
-    size_t len = strlen(name);
-    for (char *line = text; line && !known; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, len) != 0 || line[len] != ' ')
-            continue;
-        known = sscanf(line + len, "%31s %31s", first, second) == 2 && limit_value(first, soft) &&
-                limit_value(second, hard ? hard : &unused);
-        break;
-    }
+    bool known = procself_limit_in(text, name, soft, hard);
     free(text);
     return known;
 }
@@ -70,22 +74,23 @@ static void take(const char *dir, bool *any, uint64_t *max, uint64_t *current)
 }
 
 /* "0::/path" of version 2, or "N:pids:/path" (with other controllers beside it) of version 1. */
-static const char *cgroup_of(const char *line, const char **mount)
+bool procself_cgroup(const char *line, const char **mount, const char **path)
 {
     char controllers[256] = "";
     int at = 0;
     if (strncmp(line, "0::/", 4) == 0) {
         *mount = "/sys/fs/cgroup";
-        return line + 3;
+        *path = line + 3;
+        return true;
     }
-    if (sscanf(line, "%*u:%255[^:\n]:%n", controllers, &at) != 1 || !at)
-        return NULL;
+    if (sscanf(line, "%*u:%255[^:\n]:%n", controllers, &at) != 1 || !at || line[at] != '/')
+        return false;
+    *mount = "/sys/fs/cgroup/pids";
+    *path = line + at;
     for (char *save, *c = strtok_r(controllers, ",", &save); c; c = strtok_r(NULL, ",", &save))
-        if (strcmp(c, "pids") == 0) {
-            *mount = "/sys/fs/cgroup/pids";
-            return line + at;
-        }
-    return NULL;
+        if (strcmp(c, "pids") == 0)
+            return true;
+    return false;
 }
 
 bool procself_pids(uint64_t *max, uint64_t *current)
@@ -96,8 +101,9 @@ bool procself_pids(uint64_t *max, uint64_t *current)
         return false;
     for (char *save, *line = strtok_r(text, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
-        const char *mount, *path = cgroup_of(line, &mount);
-        if (!path || (size_t)snprintf(dir, sizeof(dir), "%s%s", mount, path) >= sizeof(dir))
+        const char *mount, *path;
+        if (!procself_cgroup(line, &mount, &path) ||
+            (size_t)snprintf(dir, sizeof(dir), "%s%s", mount, path) >= sizeof(dir))
             continue;
         /* Limits of every folder above count as well. */
         for (char *slash; strlen(dir) > strlen(mount) && (slash = strrchr(dir, '/')); *slash = '\0')
