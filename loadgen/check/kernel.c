@@ -112,8 +112,12 @@ void check_samplers(struct look *l)
 void check_irqbalance(struct look *l)
 {
     int pid = irqbalance_pid();
-    if (pid)
-        found(l, SEVERITY_SPOILS, "stop it for the time of the run: systemctl stop irqbalance",
+    const char *word = l->profile->irqbalance;
+    bool cq = strcmp(l->profile->cq, "leave") != 0;
+    if (pid && !(cq && (strcmp(word, "ban") == 0 || strcmp(word, "stop") == 0)))
+        found(l, SEVERITY_SPOILS,
+              "systemctl stop irqbalance for the time of the run; with --cq also --irqbalance ban "
+              "or stop",
               "irqbalance (pid %d) is running and may move interrupts during a window", pid);
 }
 

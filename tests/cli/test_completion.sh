@@ -43,7 +43,7 @@ offers "numaload check --liv" "--live --livecsv"
 offers "numaload report --" "--help --format"
 offers "numaload run --engine u" "uring"
 offers "numaload run --engine=u" "uring"
-offers "numaload run --engine uring --irqbalance " "refuse ignore"
+offers "numaload run --engine uring --numa-balancing " "leave off"
 offers "numaload run --cpus sp" "spread"
 contains "numaload run --cpus " unpinned nic remote spread cpus: socket:
 [ ! -d /sys/devices/system/node/node0 ] || contains "numaload run --cpus node:" 0
