@@ -1,5 +1,7 @@
+#include "cmd_run.h"
 #include "args.h"
 #include "cmd.h"
+#include "front.h"
 #include "record/notes.h"
 #include "record/record.h"
 #include "report/report.h"
@@ -122,38 +124,56 @@ static int output(json_t *record, const struct profile *p, enum status status)
     return status == STATUS_OK ? STATUS_FAILED : (int)status;
 }
 
-int cmd_run(int argc, char **argv)
+int run_and_report(struct profile *p, json_t **record)
+{
+    json_t *r = record_new();
+    if (!r) {
+        live_say("error: out of memory");
+        return STATUS_FAILED;
+    }
+    if (strcmp(p->engine, "sync") == 0)
+        p->iodepth = 1;
+    json_object_set_new(r, "profile", profile_json(p));
+    set_label(r, p);
+    sigset_t held, before;
+    hold_signals(&held, &before);
+    enum status status = save(r, p, run_execute(p, r));
+    release_signals(&held, &before);
+    int shown = output(r, p, status);
+    if (record)
+        *record = r;
+    else
+        json_decref(r);
+    return shown;
+}
+
+static int run(int argc, char **argv)
 {
     struct profile p;
     struct err err = {0};
     bool want_help = false;
-    json_t *record = record_new();
-    enum status status = STATUS_OK;
-    if (!record || !profile_init(&p, &err)) {
+    int status = STATUS_OK;
+    if (!profile_init(&p, &err)) {
         live_say("error: out of memory");
         return STATUS_FAILED;
     }
     if (!args_read(&p, argc, argv, NULL, &want_help, &err) ||
         (!want_help && !profile_check(&p, &err))) {
+        json_t *record = record_new();
         p.json = p.json || args_want_json(argc, argv);
-        status = err.status;
-        fail(record, status, "usage", err.text);
+        fail(record, err.status, "usage", err.text);
+        status = output(record, &p, err.status);
+        json_decref(record);
     } else if (want_help) {
         help();
-        goto out;
     } else {
-        if (strcmp(p.engine, "sync") == 0)
-            p.iodepth = 1;
-        json_object_set_new(record, "profile", profile_json(&p));
-        set_label(record, &p);
-        sigset_t held, before;
-        hold_signals(&held, &before);
-        status = save(record, &p, run_execute(&p, record));
-        release_signals(&held, &before);
+        status = run_and_report(&p, NULL);
     }
-    status = (enum status)output(record, &p, status);
-out:
-    json_decref(record);
     profile_free(&p);
-    return (int)status;
+    return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    return front_run(run, argc, argv);
 }

@@ -9,6 +9,7 @@ const struct command commands[] = {
     {"run", cmd_run, "load one placement and record what happened"},
     {"check", cmd_check, "say before a run what would fail, be missing or spoil its figures"},
     {"prepare", cmd_prepare, "write a file of real data to read"},
+    {"elbencho", cmd_elbencho, "the same load from elbencho's command line (-r -w -t 4 ...)"},
     {"report", cmd_report, "print records, one or several side by side"},
     {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},
     {"place", cmd_place, "show, apply or undo a placement, or run a command in one"},

@@ -43,6 +43,9 @@ int main(int argc, char **argv)
         return STATUS_OK;
     }
     const char *name = help ? argv[2] : strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+    /* elbencho's command line, pasted: an option comes first. */
+    if (!help && name[0] == '-' && name[1])
+        return command_find("elbencho")->run(argc, argv);
     const struct command *c = command_find(name);
     if (!c)
         return unknown(name);

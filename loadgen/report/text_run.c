@@ -53,10 +53,14 @@ static void say_load(FILE *out, const json_t *record)
     const char *cache = json_is_true(json_object_get(p, "direct")) ? ", O_DIRECT" : ", buffered";
     if (json_object_get(json_object_get(record, "engine"), "transport"))
         cache = ""; /* its own client: no page cache of this machine on the way */
-    snprintf(text, sizeof(text), "%lld threads x iodepth %lld x %s, %.16s%s, window %s",
-             (long long)threads, (long long)depth, fmt_bytes(block).s,
-             view_text(record, "engine.name", view_text(p, "engine", "?")), cache,
-             fmt_ns(window_ns).s);
+    bool once = json_is_true(json_object_get(p, "once")) ||
+                json_integer_value(json_object_get(p, "amount_bytes")) > 0;
+    const char *rw = view_text(p, "rw", "read");
+    bool plain = strcmp(rw, "read") == 0;
+    snprintf(text, sizeof(text), "%.16s%s%lld threads x iodepth %lld x %s, %.16s%s, %s%s",
+             plain ? "" : rw, plain ? "" : ", ", (long long)threads, (long long)depth,
+             fmt_bytes(block).s, view_text(record, "engine.name", view_text(p, "engine", "?")),
+             cache, once ? "an amount" : "window ", once ? "" : fmt_ns(window_ns).s);
     fmt_wrapped(out, 11, "load       ", text);
     const json_t *files = json_object_get(record, "files");
     for (size_t i = 0; i < json_array_size(files) && i < 4; i++) {
@@ -199,7 +203,34 @@ static void say_sched(FILE *out, const json_t *window)
     fmt_wrapped(out, 11, "scheduling ", text);
 }
 
-static void say_throughput(FILE *out, const json_t *window)
+/* A run with an amount: the aggregate when the first and when the last thread had done its part. */
+static void say_done(FILE *out, const json_t *window, const char *key, const char *head)
+{
+    char path[64], text[256];
+    double ns, bytes, rate;
+    snprintf(path, sizeof(path), "amount.%s", key);
+    const json_t *o = view_at(window, path);
+    if (!view_number(o, "ns", &ns) || !view_number(o, "bytes", &bytes) ||
+        !view_number(o, "bytes_per_s", &rate))
+        return;
+    snprintf(text, sizeof(text), "after %s: %s moved, %s", fmt_ns(ns).s,
+             fmt_bytes((json_int_t)bytes).s, fmt_rate(rate).s);
+    fmt_wrapped(out, 11, head, text);
+}
+
+static void say_verify(FILE *out, const json_t *record)
+{
+    json_int_t checked, wrong;
+    const json_t *o = json_object_get(record, "verify");
+    char text[256];
+    if (!view_integer(o, "blocks_checked", &checked) || !view_integer(o, "blocks_wrong", &wrong))
+        return;
+    snprintf(text, sizeof(text), "%s blocks checked in the whole run, %s wrong",
+             fmt_count(checked).s, fmt_count(wrong).s);
+    fmt_wrapped(out, 11, "verify     ", text);
+}
+
+static void say_throughput(FILE *out, const json_t *record, const json_t *window)
 {
     double rate, ios, seconds;
     char text[512];
@@ -227,6 +258,9 @@ static void say_throughput(FILE *out, const json_t *window)
     }
     if (view_integer(t, "without_io", &idle) && idle > 0)
         fprintf(out, "           %lld threads WITHOUT ANY I/O\n", (long long)idle);
+    say_done(out, window, "first_done", "first done ");
+    say_done(out, window, "last_done", "last done  ");
+    say_verify(out, record);
     say_sched(out, window);
     say_submission(out, window);
     say_latency(out, window);
@@ -391,7 +425,7 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err)
     }
     say_placement(out, window);
     say_windows(out, record, window);
-    say_throughput(out, window);
+    say_throughput(out, record, window);
     say_cpu(out, window);
     text_counters(out, window);
     text_checks(out, record, window);

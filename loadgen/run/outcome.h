@@ -22,6 +22,7 @@ struct run {
     unsigned edges;
     int *shared_fds;     /* by file; NULL: each worker opens its own */
     unsigned interrupts; /* SIGINT and SIGTERM seen so far */
+    uint64_t interrupted_ns;
     sigset_t signals, old_signals;
     uint64_t next_tick_ns, next_line_ns;
     struct err err;

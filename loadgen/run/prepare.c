@@ -1,175 +1,173 @@
 #define _GNU_SOURCE
 #include "prepare.h"
 
-#include "../pattern.h"
-#include "../record/record.h"
-#include "hist.h"
+#include "../asking.h"
+#include "crew.h"
 #include "live.h"
+#include "window.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-struct job {
-    const struct profile *profile;
-    int fd;
-    _Atomic uint64_t next; /* offset of the next block that nobody writes yet */
-    counter *written;      /* by thread */
-    _Atomic int running;
-    pthread_mutex_t lock;
-    struct err *err;
-    _Atomic bool failed;
+#define POLL_NS 100000000
+/* A disk may flush for a while; a minute without a single block is a hung one. */
+#define HUNG_NS UINT64_C(60000000000)
+
+struct writing {
+    struct target target;
+    struct topo *topo;
+    struct place *place;
+    struct crew crew;
+    struct worker *workers;
+    uint64_t bytes; /* of all files */
+    sigset_t signals;
+    bool interrupted;
 };
 
-struct writer {
-    struct job *job;
-    unsigned number;
-    pthread_t thread;
-};
-
-static void job_fail(struct job *job, uint64_t offset, int error)
+static bool poll_signals(void *arg)
 {
-    pthread_mutex_lock(&job->lock);
-    if (!job->failed)
-        err_set(job->err, STATUS_FAILED, "%s: writing at offset %" PRIu64 ": %s",
-                profile_path(job->profile), offset, strerror(error));
-    job->failed = true;
-    pthread_mutex_unlock(&job->lock);
+    struct writing *w = arg;
+    if (sigtimedwait(&w->signals, NULL, &(struct timespec){0}) > 0)
+        w->interrupted = true;
+    return !w->interrupted;
 }
 
-static bool write_block(struct job *job, const char *buf, size_t bytes, uint64_t offset)
+static bool poll_drain(void *arg)
 {
-    while (bytes) {
-        ssize_t n = pwrite(job->fd, buf, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            job_fail(job, offset, n < 0 ? errno : EIO);
-            return false;
-        }
-        buf += n;
-        bytes -= (size_t)n;
-        offset += (uint64_t)n;
+    (void)arg;
+    return true;
+}
+
+static bool set_up(struct writing *w, const struct profile *p, struct err *err)
+{
+    const struct engine_ops *engine = engine_find(p->engine, err);
+    if (!engine)
+        return false;
+    if (engine->locate)
+        return err_set(err, STATUS_USAGE, "engine %s only reads; prepare with aio, uring or sync",
+                       engine->name);
+    unsigned threads = (unsigned)p->threads;
+    struct place_ask ask = ask_of_profile(p, threads, p->iodepth * p->block_bytes);
+    if (!topo_load(&w->topo, err) || !place_plan(&w->place, w->topo, &ask, err) ||
+        !target_open(&w->target, p, err) || !target_cut(&w->target, p, err) ||
+        !engine->check(threads, (unsigned)p->iodepth, err) ||
+        !buffers_check(threads, ask.bytes_per_thread, err))
+        return false;
+    for (unsigned i = 0; i < w->target.files_n; i++) {
+        w->target.files[i].noted = false; /* all is written anew */
+        w->bytes += w->target.files[i].load_bytes;
+    }
+    w->workers = aligned_alloc(CACHE_LINE, threads * sizeof(*w->workers));
+    if (!w->workers)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    memset(w->workers, 0, threads * sizeof(*w->workers));
+    w->crew = (struct crew){
+        .profile = p,
+        .target = &w->target,
+        .place = w->place,
+        .engine = engine,
+        .threads = threads,
+        .iodepth = (unsigned)p->iodepth,
+        .batch = 1,
+        .phases = 3,
+        .cpus_n = w->topo->cpus_n,
+        .phase = 1,
+    };
+    return true;
+}
+
+/* Files begin empty, so that what an earlier, longer one held is gone. */
+static bool empty_files(const struct target *t, struct err *err)
+{
+    for (unsigned i = 0; i < t->files_n; i++)
+        if (!t->files[i].device && truncate(t->files[i].path, 0))
+            return err_set(err, STATUS_FAILED, "%s: %s", t->files[i].path, strerror(errno));
+    return true;
+}
+
+static bool sync_files(const struct target *t, struct err *err)
+{
+    for (unsigned i = 0; i < t->files_n; i++) {
+        live_line("syncing %u of %u files", i + 1, t->files_n);
+        int fd = open(t->files[i].path, O_WRONLY | O_CLOEXEC);
+        int error = fd < 0 || fsync(fd) ? errno : 0;
+        if (fd >= 0 && close(fd) && !error)
+            error = errno;
+        if (error)
+            return err_set(err, STATUS_FAILED, "%s: syncing: %s", t->files[i].path,
+                           strerror(error));
     }
     return true;
 }
 
-static void *writer_main(void *arg)
-{
-    struct writer *w = arg;
-    struct job *job = w->job;
-    const struct profile *p = job->profile;
-    char *buf = malloc(p->block_bytes);
-    if (!buf)
-        job_fail(job, 0, ENOMEM);
-    while (buf && !job->failed) {
-        uint64_t offset = atomic_fetch_add(&job->next, p->block_bytes);
-        if (offset >= p->size_bytes)
-            break;
-        uint64_t left = p->size_bytes - offset;
-        size_t bytes = left < p->block_bytes ? left : p->block_bytes;
-        pattern_fill(buf, bytes, offset, p->salt);
-        if (!write_block(job, buf, bytes, offset))
-            break;
-        counter_add(&job->written[w->number], bytes);
-    }
-    free(buf);
-    atomic_fetch_sub(&job->running, 1);
-    return NULL;
-}
-
-static void watch(struct job *job, unsigned threads)
+static void watch(struct writing *w)
 {
     char a[32], b[32];
-    while (atomic_load(&job->running) > 0) {
-        uint64_t done = 0;
-        for (unsigned i = 0; i < threads; i++)
-            done += counter_get(&job->written[i]);
+    while (atomic_load(&w->crew.done_n) < w->crew.threads && !atomic_load(&w->crew.failed) &&
+           poll_signals(w)) {
+        uint64_t done =
+            window_sum(w->workers, &w->crew, 1, 1, offsetof(struct phase_counters, bytes));
         live_line("writing %s of %s", format_size(done, a, sizeof(a)),
-                  format_size(job->profile->size_bytes, b, sizeof(b)));
-        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+                  format_size(w->bytes, b, sizeof(b)));
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     }
-    live_clear();
 }
 
-static bool write_all(const struct profile *p, int fd, struct err *err)
+/* Returns false also when threads hang; *hung says so, and then nothing may be freed. */
+static bool write_all(struct writing *w, bool *hung, struct err *err)
 {
-    unsigned threads = (unsigned)p->threads;
-    struct job job = {.profile = p, .fd = fd, .err = err};
-    struct writer *writers = calloc(threads, sizeof(*writers));
-    job.written = calloc(threads, sizeof(*job.written));
-    if (!writers || !job.written) {
-        free(writers);
-        free(job.written);
-        return err_set(err, STATUS_FAILED, "out of memory");
+    enum crew_wait started = crew_start(&w->crew, w->workers, poll_signals, w, err);
+    if (started == CREW_OK) {
+        crew_go(&w->crew);
+        watch(w);
+        atomic_store(&w->crew.phase, w->crew.phases - 1);
+    } else {
+        crew_giveup(&w->crew);
     }
-    pthread_mutex_init(&job.lock, NULL);
-    unsigned started = 0;
-    for (; started < threads; started++) {
-        writers[started] = (struct writer){.job = &job, .number = started};
-        atomic_fetch_add(&job.running, 1);
-        int r = pthread_create(&writers[started].thread, NULL, writer_main, &writers[started]);
-        if (r) {
-            atomic_fetch_sub(&job.running, 1);
-            job_fail(&job, 0, r);
-            break;
-        }
-    }
-    watch(&job, started);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(writers[i].thread, NULL);
-    pthread_mutex_destroy(&job.lock);
-    free(writers);
-    free(job.written);
-    if (job.failed)
-        return false;
-    live_line("syncing");
-    bool ok = fsync(fd) == 0;
     live_clear();
-    return ok || err_set(err, STATUS_FAILED, "%s: fsync: %s", profile_path(p), strerror(errno));
-}
-
-bool prepare_file(const struct profile *p, struct err *err)
-{
-    char note[PATH_MAX];
-    struct stat st;
-    if (snprintf(note, sizeof(note), "%s.numaload", profile_path(p)) >= (int)sizeof(note))
-        return err_set(err, STATUS_USAGE, "%s: name too long", profile_path(p));
-    if (p->block_bytes % 8)
-        return err_set(err, STATUS_USAGE, "block: %" PRIu64 " is not a multiple of 8",
-                       p->block_bytes);
-    bool there = stat(profile_path(p), &st) == 0;
-    if (there && !S_ISREG(st.st_mode))
-        return err_set(err, STATUS_USAGE, "%s is not a regular file", profile_path(p));
-    if (there && st.st_size > 0 && access(note, F_OK))
+    *hung = crew_drain(&w->crew, w->workers, HUNG_NS, poll_drain, w) != CREW_OK;
+    const struct err *e = crew_error(&w->crew, w->workers);
+    if (e)
+        *err = *e;
+    else if (w->interrupted)
+        return err_set(err, STATUS_FAILED, "interrupted: the files are not whole");
+    else if (*hung)
         return err_set(err, STATUS_FAILED,
-                       "%s is there already and was not written by numaload (no %s beside it); "
-                       "remove it first or choose another path",
-                       profile_path(p), note);
-    /* First, so that a file that was cut off is known as numaload's and may be written again. */
-    json_t *begun = json_pack("{s:i}", "bytes", 0);
-    bool noted = begun && record_write(begun, note, err);
-    json_decref(begun);
-    if (!noted)
-        return false;
-    int fd = open(profile_path(p), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return err_set(err, STATUS_FAILED, "%s: %s", profile_path(p), strerror(errno));
-    bool ok = write_all(p, fd, err);
-    if (close(fd) && ok)
-        ok = err_set(err, STATUS_FAILED, "%s: close: %s", profile_path(p), strerror(errno));
-    if (!ok)
-        return false;
-    json_t *text = json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)p->size_bytes, "salt",
-                             (json_int_t)p->salt, "block_bytes", (json_int_t)p->block_bytes);
-    ok = text && record_write(text, note, err);
-    json_decref(text);
+                       "writes do not come back: the storage stopped answering");
+    return started == CREW_OK && !e;
+}
+
+bool prepare_files(struct profile *p, struct prepared *done, struct err *err)
+{
+    struct writing w = {0};
+    sigset_t old;
+    bool ok = false, hung = false;
+    sigemptyset(&w.signals);
+    sigaddset(&w.signals, SIGINT);
+    sigaddset(&w.signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &w.signals, &old);
+    if (!set_up(&w, p, err) || !target_begin_write(&w.target, p, err) ||
+        !empty_files(&w.target, err))
+        goto out;
+    uint64_t began = now_ns();
+    if (!write_all(&w, &hung, err) || !sync_files(&w.target, err))
+        goto out;
+    *done = (struct prepared){w.target.files_n, w.bytes, now_ns() - began};
+    ok = target_end_write(&w.target, p, true, err);
+out:
+    live_clear();
+    if (!hung) {
+        if (w.workers && w.crew.phase_bytes)
+            crew_free(&w.crew, w.workers);
+        free(w.workers);
+        place_free(w.place);
+        topo_free(w.topo);
+        target_free(&w.target);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     return ok;
 }

@@ -1,12 +1,19 @@
-/* Writing a file of real data, for reading later. */
+/* Writing files of real data, for reading later. */
 #ifndef NUMALOAD_PREPARE_H
 #define NUMALOAD_PREPARE_H
 
 #include "../profile.h"
 
-/* Writes profile.size bytes of pattern (pattern.h) to profile.path with profile.threads threads,
- * syncs, and leaves PATH.numaload beside it (JSON: bytes, salt, block_bytes) that says what was
- * written. A file that is there without such a note is somebody's and is not overwritten. */
-bool prepare_file(const struct profile *p, struct err *err);
+struct prepared {
+    unsigned files;
+    uint64_t bytes;
+    uint64_t ns; /* from the first write to the end of the last fsync */
+};
+
+/* Writes profile.size bytes of pattern (pattern.h) to every file of profile.path with the profile's
+ * threads, engine and iodepth, syncs, and leaves a note beside each (datanote.h). A file that is
+ * there without a note is somebody's and is refused, unless allow-overwrite. SIGINT and SIGTERM end
+ * it early, as an error; the notes say then that the files are not whole. */
+bool prepare_files(struct profile *p, struct prepared *done, struct err *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "../asking.h"
+#include "../front.h"
 
 #include "../engine/engine.h"
 #include "../record/hostfacts.h"
@@ -22,11 +23,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Two signals so close to each other are one. */
+#define SAME_SIGNAL_NS UINT64_C(200000000)
 #define TICK_NS UINT64_C(250000000)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
 /* A drain that brings nothing back for so long is over: the program must end within 5 s. */
-#define HUNG_NS UINT64_C(4000000000)
+#define HUNG_NS UINT64_C(3500000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)
@@ -53,8 +56,12 @@ static bool take_signal(struct run *r, uint64_t timeout_ns)
                           .tv_nsec = (long)(timeout_ns % 1000000000)};
     if (sigtimedwait(&r->signals, NULL, &ts) < 0)
         return false;
-    if (++r->interrupts > 1)
+    uint64_t now = now_ns();
+    /* timeout(1) and a terminal may send the same one to this process and to its group. */
+    if (r->interrupts && now - r->interrupted_ns > SAME_SIGNAL_NS)
         give_up_now(r);
+    r->interrupts = 1;
+    r->interrupted_ns = now;
     return true;
 }
 
@@ -382,7 +389,10 @@ static bool load(struct run *r)
                     "interrupted while the threads were set up: nothing was measured");
         note_add(r->notes, NOTE_ERROR, "setup", "%s", r->err.text);
         crew_giveup(&r->crew);
-        return crew_drain(&r->crew, r->workers, HUNG_NS, poll_drain, r) == CREW_OK;
+        bool over = crew_drain(&r->crew, r->workers, HUNG_NS, poll_drain, r) == CREW_OK;
+        if (!over)
+            front_leave_behind();
+        return over;
     }
     live_view_watch(r->live, &r->crew, r->workers, r->topo);
     whole = measure(r, &cut);
@@ -402,9 +412,10 @@ static bool load(struct run *r)
                  "interrupted: window %u was ended early, %u of %" PRIu64 " windows are whole",
                  measured, whole, r->profile->windows);
     }
-    if (!drained)
+    if (!drained) {
+        front_leave_behind();
         outcome_outstanding(r);
-    else if (measured)
+    } else if (measured)
         edge(r, last_edge, r->crew.phases - 1);
     outcome_engine(r);
     query_pages(r);

@@ -154,13 +154,13 @@ static bool check_holes(int fd, const struct target_file *f, const struct stat *
 }
 
 /* What the note beside a file means for this load. */
-static bool check_note(struct target_file *f, bool new, const struct profile *p, struct err *err)
+static bool check_note(struct target_file *f, bool fresh, const struct profile *p, struct err *err)
 {
     struct datanote note = {0};
     bool noted = !f->device && datanote_read(f->path, &note);
     f->noted = noted && note.salt == p->salt && note.bytes && note.bytes >= f->bytes;
     if (profile_writes(p)) {
-        if (new || noted || p->allow_overwrite)
+        if (fresh || noted || p->allow_overwrite)
             return true;
         return err_set(err, STATUS_FAILED,
                        f->device ? "%s is a block device; a write destroys what is on it. "
@@ -221,22 +221,23 @@ static bool find_size(int fd, const char *path, const struct stat *st, const str
 
 static bool add_file(struct target *t, const char *path, const struct profile *p, struct err *err)
 {
-    struct stat st;
+    struct stat st = {0};
     uint64_t bytes;
-    bool new = stat(path, &st) != 0 && errno == ENOENT, writes = profile_writes(p), ok = false;
+    bool there = stat(path, &st) == 0, missing = !there && errno == ENOENT;
+    bool writes = profile_writes(p), ok = false;
     /* Before open: a directory with O_DIRECT is only "invalid argument". */
-    if (!new &&stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+    if (there && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
         return err_set(err, STATUS_FAILED, "%s is %s, not a file or block device%s", path,
                        S_ISDIR(st.st_mode) ? "a directory" : "something else",
                        S_ISDIR(st.st_mode) ? "; --files N loads N files in it" : "");
-    if (new &&writes && !p->size_bytes)
+    if (missing && writes && !p->size_bytes)
         return err_set(err, STATUS_USAGE, "%s is new: --size says how long it shall be", path);
     /* O_EXCL without O_CREAT: a device that is mounted is refused. */
-    bool device = !new &&S_ISBLK(st.st_mode);
-    int more = !writes ? 0 : device ? O_EXCL : new ? O_CREAT : 0;
+    bool device = there && S_ISBLK(st.st_mode);
+    int more = !writes ? 0 : device ? O_EXCL : missing ? O_CREAT : 0;
     /* The owner of a file is asked before it is opened for writing. */
     struct target_file asked = {.path = (char *)path, .device = device};
-    if (!check_note(&asked, new || st.st_size == 0, p, err))
+    if (!check_note(&asked, !device && st.st_size == 0, p, err))
         return false;
     int fd = open_file(path, p, more, err);
     if (fd < 0)
@@ -252,7 +253,7 @@ static bool add_file(struct target *t, const char *path, const struct profile *p
     struct target_file *f = &t->files[t->files_n - 1];
     f->device = device;
     if (!check_alignment(fd, path, p, err) || !check_holes(fd, f, &st, p, err) ||
-        !check_note(f, new || st.st_size == 0, p, err))
+        !check_note(f, true, p, err))
         goto out;
     if (!device)
         find_mount(f);

@@ -31,6 +31,28 @@ static double per_second(uint64_t n, const struct span *span)
     return (double)n / ((double)(span->t1_ns - span->t0_ns) / 1e9);
 }
 
+/* The histogram by powers of two, from the first that has an I/O to the last. */
+static json_t *octaves(const uint64_t hist[HIST_BUCKETS])
+{
+    json_t *a = json_array();
+    uint64_t left = 0;
+    for (unsigned b = 0; b < HIST_BUCKETS; b++)
+        left += hist[b];
+    for (unsigned log2 = 6, b = 0; left; log2++) {
+        uint64_t n = 0;
+        for (; b < HIST_BUCKETS && b < hist_bucket(UINT64_C(1) << log2); b++)
+            n += hist[b];
+        if (log2 == HIST_MAX_LOG2)
+            for (; b < HIST_BUCKETS; b++)
+                n += hist[b];
+        left -= n;
+        if (n || json_array_size(a))
+            json_array_append_new(a, json_pack("{s:I, s:I}", "below_ns", (json_int_t)1 << log2,
+                                               "ios", (json_int_t)n));
+    }
+    return a;
+}
+
 static json_t *latency(const struct worker *workers, const struct crew *crew,
                        const struct span *span)
 {
@@ -76,6 +98,7 @@ static json_t *latency(const struct worker *workers, const struct crew *crew,
         json_object_set_new(o, percentiles[i].key, json_integer((json_int_t)v));
     }
     json_object_set_new(o, "max_ns", json_integer((json_int_t)max));
+    json_object_set_new(o, "octaves", octaves(hist));
     free(hist);
     return o;
 }

@@ -78,7 +78,7 @@ expect 1 "mine is there already and was not written by numaload" "$n" prepare --
     --size 1M
 check "prepare overwrote a file" grep -q precious "$work/mine"
 expect 2 "prepare needs --path FILE and --size SIZE" "$n" prepare --path "$work/x"
-expect 2 "--engine has no meaning for 'numaload prepare'" "$n" prepare --engine aio
+expect 2 "--window has no meaning for 'numaload prepare'" "$n" prepare --window 1s
 expect 0 "1 MiB written" "$n" prepare --path "$work/data" --size 1M --salt 7
 check "word 3 of the pattern is its offset plus the salt" \
     [ "$(od -An -t u8 -j 24 -N 8 "$work/data" | tr -d ' ')" = 31 ]
