@@ -1,5 +1,6 @@
 #include "args.h"
 #include "cmd.h"
+#include "front.h"
 #include "run/live.h"
 #include "run/prepare.h"
 
@@ -31,7 +32,7 @@ static bool defaults(struct profile *p, struct err *err)
     return profile_check(p, err);
 }
 
-int cmd_prepare(int argc, char **argv)
+static int prepare(int argc, char **argv)
 {
     static const char *const keys[] = {"path",   "size",    "files",  "block", "threads",
                                        "engine", "iodepth", "direct", "salt",  "allow-overwrite",
@@ -75,4 +76,9 @@ fail:
     live_say("error: %s", err.text);
     profile_free(&p);
     return (int)err.status;
+}
+
+int cmd_prepare(int argc, char **argv)
+{
+    return front_run(prepare, argc, argv);
 }

@@ -3,6 +3,8 @@
 
 #include "run/live.h"
 
+#include "../placement/guardian.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,9 +41,10 @@ static void let_go(int pipe, int status)
     _exit(status);
 }
 
-static void worker(int (*work)(int, char **), int argc, char **argv, int pipe, pid_t front,
-                   const sigset_t *mask)
+static void worker(int (*work)(int, char **), int argc, char **argv, int pipe, int life,
+                   pid_t front, const sigset_t *mask)
 {
+    guardian_lifeline(life);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != front)
         _exit(1);
@@ -94,9 +97,14 @@ static int wait_for(pid_t pid, int pipe, int signals)
 int front_run(int (*work)(int, char **), int argc, char **argv)
 {
     sigset_t mine, old;
-    int ends[2];
+    int ends[2], life[2];
     if (pipe2(ends, O_CLOEXEC))
         return work(argc, argv);
+    if (pipe2(life, O_CLOEXEC)) {
+        close(ends[0]);
+        close(ends[1]);
+        return work(argc, argv);
+    }
     signal(SIGCHLD, SIG_DFL); /* ignored, children would vanish with their status */
     sigemptyset(&mine);
     sigaddset(&mine, SIGCHLD);
@@ -110,9 +118,11 @@ int front_run(int (*work)(int, char **), int argc, char **argv)
     if (pid == 0) {
         close(ends[0]);
         close(signals);
-        worker(work, argc, argv, ends[1], front, &old);
+        close(life[1]);
+        worker(work, argc, argv, ends[1], life[0], front, &old);
     }
     close(ends[1]);
+    close(life[0]);
     int status;
     if (pid < 0) {
         sigprocmask(SIG_SETMASK, &old, NULL);
@@ -121,6 +131,7 @@ int front_run(int (*work)(int, char **), int argc, char **argv)
         status = wait_for(pid, ends[0], signals);
     }
     close(ends[0]);
+    close(life[1]);
     if (signals >= 0)
         close(signals);
     return status;

@@ -17,6 +17,14 @@
 #include <unistd.h>
 
 #define DISMISSED 'd'
+#define KILLED_MS 3000
+
+static int lifeline = -1;
+
+void guardian_lifeline(int fd)
+{
+    lifeline = fd;
+}
 
 static int open_pidfd(pid_t pid)
 {
@@ -29,18 +37,18 @@ static int open_pidfd(pid_t pid)
 #endif
 }
 
-/* Closes every descriptor but the three that are kept; the standard ones become /dev/null, so that
- * no pipe of the owner's waits for us. */
-static void shed_files(int a, int b, int c)
+/* Closes every descriptor but those that are kept (-1: none); the standard ones become /dev/null,
+ * so that no pipe of the owner's waits for us. */
+static void shed_files(int a, int b, int c, int d)
 {
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; null >= 0 && fd < 3; fd++)
         dup2(null, fd);
     int limit = (int)sysconf(_SC_OPEN_MAX);
-    int keep[] = {a, b, c}, last = 2;
+    int keep[] = {a, b, c, d}, last = 2;
     for (;;) {
         int next = INT_MAX;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++)
             if (keep[i] > last && keep[i] < next)
                 next = keep[i];
         if (close_range((unsigned)last + 1, next == INT_MAX ? ~0u : (unsigned)next - 1, 0))
@@ -82,10 +90,16 @@ static void say_to_log(void *ctx, const char *text)
 /* True when the owner is gone, false when it sent us away. */
 static bool wait_for_owner(int socket, int pidfd)
 {
-    struct pollfd fds[] = {{.fd = socket, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
+                           {.fd = pidfd, .events = POLLIN},
+                           {.fd = lifeline, .events = POLLIN}};
+    int wait_ms = -1;
     for (;;) {
-        if (poll(fds, 2, -1) < 0)
+        int ready = poll(fds, 3, wait_ms);
+        if (ready < 0)
             continue;
+        if (ready == 0)
+            return true;
         char c;
         if (fds[0].revents) {
             ssize_t n = recv(socket, &c, 1, MSG_DONTWAIT);
@@ -99,6 +113,10 @@ static bool wait_for_owner(int socket, int pidfd)
         }
         if (fds[1].revents)
             return true;
+        if (fds[2].revents) {
+            fds[2].fd = -1;
+            wait_ms = KILLED_MS;
+        }
     }
 }
 
@@ -126,7 +144,7 @@ static void child(const char *dir, int socket, int pidfd, int lock_fd)
     pid_t pid = fork();
     if (pid)
         _exit(pid < 0 ? 1 : 0);
-    shed_files(socket, pidfd, lock_fd);
+    shed_files(socket, pidfd, lock_fd, lifeline);
     become_independent();
     if (send(socket, "r", 1, MSG_NOSIGNAL) == 1)
         guard(dir, socket, pidfd);

@@ -13,6 +13,11 @@ struct guardian {
     int socket; /* -1: none is running */
 };
 
+/* A descriptor that reads as ended when whoever started this process is gone, kept by the caller.
+ * An owner whose threads cannot be killed does not end when it is killed: 3 s after the end of this
+ * descriptor the guardian stops waiting for it and puts everything back. */
+void guardian_lifeline(int fd);
+
 /* Starts it for this process. `dir` is the journal's, absolute; `lock_fd` is kept open by the
  * guardian. What it puts back is written to guardian.log in `dir`. */
 bool guardian_start(struct guardian *g, const char *dir, int lock_fd, struct err *err);

@@ -2,6 +2,7 @@
 #include "prepare.h"
 
 #include "../asking.h"
+#include "../front.h"
 #include "crew.h"
 #include "live.h"
 #include "window.h"
@@ -143,30 +144,37 @@ static bool write_all(struct writing *w, bool *hung, struct err *err)
 
 bool prepare_files(struct profile *p, struct prepared *done, struct err *err)
 {
-    struct writing w = {0};
+    /* On the heap: threads that hang may wake up after this function has returned. */
+    struct writing *w = aligned_alloc(CACHE_LINE, sizeof(*w));
+    if (!w)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    *w = (struct writing){0};
     sigset_t old;
     bool ok = false, hung = false;
-    sigemptyset(&w.signals);
-    sigaddset(&w.signals, SIGINT);
-    sigaddset(&w.signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &w.signals, &old);
-    if (!set_up(&w, p, err) || !target_begin_write(&w.target, p, err) ||
-        !empty_files(&w.target, err))
+    sigemptyset(&w->signals);
+    sigaddset(&w->signals, SIGINT);
+    sigaddset(&w->signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &w->signals, &old);
+    if (!set_up(w, p, err) || !target_begin_write(&w->target, p, err) ||
+        !empty_files(&w->target, err))
         goto out;
     uint64_t began = now_ns();
-    if (!write_all(&w, &hung, err) || !sync_files(&w.target, err))
+    if (!write_all(w, &hung, err) || !sync_files(&w->target, err))
         goto out;
-    *done = (struct prepared){w.target.files_n, w.bytes, now_ns() - began};
-    ok = target_end_write(&w.target, p, true, err);
+    *done = (struct prepared){w->target.files_n, w->bytes, now_ns() - began};
+    ok = target_end_write(&w->target, p, true, err);
 out:
     live_clear();
     if (!hung) {
-        if (w.workers && w.crew.phase_bytes)
-            crew_free(&w.crew, w.workers);
-        free(w.workers);
-        place_free(w.place);
-        topo_free(w.topo);
-        target_free(&w.target);
+        if (w->workers && w->crew.phase_bytes)
+            crew_free(&w->crew, w->workers);
+        free(w->workers);
+        place_free(w->place);
+        topo_free(w->topo);
+        target_free(&w->target);
+        free(w);
+    } else {
+        front_leave_behind();
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return ok;

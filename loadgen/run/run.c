@@ -464,40 +464,48 @@ static enum status conclude(struct run *r)
 
 enum status run_execute(const struct profile *p, json_t *record)
 {
-    struct run r = {.profile = p, .record = record, .notes = json_object_get(record, "notes")};
-    sigemptyset(&r.signals);
-    sigaddset(&r.signals, SIGINT);
-    sigaddset(&r.signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &r.signals, &r.old_signals);
+    /* On the heap: threads that hang may wake up after this function has returned. */
+    struct run *r = aligned_alloc(CACHE_LINE, sizeof(*r));
+    if (!r) {
+        note_add(json_object_get(record, "notes"), NOTE_ERROR, "setup", "out of memory");
+        return STATUS_FAILED;
+    }
+    *r = (struct run){.profile = p, .record = record, .notes = json_object_get(record, "notes")};
+    sigemptyset(&r->signals);
+    sigaddset(&r->signals, SIGINT);
+    sigaddset(&r->signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &r->signals, &r->old_signals);
 
     bool free_all = true;
-    if (prepare(&r))
-        free_all = load(&r);
+    if (prepare(r))
+        free_all = load(r);
     else
-        note_add(r.notes, NOTE_ERROR, "setup", "%s", r.err.text);
-    json_t *live = live_view_close(r.live);
+        note_add(r->notes, NOTE_ERROR, "setup", "%s", r->err.text);
+    json_t *live = live_view_close(r->live);
     if (live)
         json_object_set_new(record, "live", live);
     live_clear();
     struct err e;
-    if (r.place && !place_restore(r.place, &e))
-        note_add(r.notes, NOTE_WARNING, "placement", "%s", e.text);
-    enum status status = conclude(&r);
+    if (r->place && !place_restore(r->place, &e))
+        note_add(r->notes, NOTE_WARNING, "placement", "%s", e.text);
+    enum status status = conclude(r);
     if (free_all) {
-        if (r.workers)
-            crew_free(&r.crew, r.workers);
-        free(r.workers);
-        if (r.sampling)
-            sampling_close(r.sampling);
-        place_free(r.place);
-        topo_free(r.topo);
-        close_shared(&r);
-        target_free(&r.target);
+        if (r->workers)
+            crew_free(&r->crew, r->workers);
+        free(r->workers);
+        if (r->sampling)
+            sampling_close(r->sampling);
+        place_free(r->place);
+        topo_free(r->topo);
+        close_shared(r);
+        target_free(&r->target);
     }
-    free(r.edge_ns);
+    free(r->edge_ns);
     /* One that came after the windows must not kill the process before the record is out. */
-    while (sigtimedwait(&r.signals, NULL, &(struct timespec){0}) > 0)
+    while (sigtimedwait(&r->signals, NULL, &(struct timespec){0}) > 0)
         ;
-    pthread_sigmask(SIG_SETMASK, &r.old_signals, NULL);
+    pthread_sigmask(SIG_SETMASK, &r->old_signals, NULL);
+    if (free_all)
+        free(r);
     return status;
 }
