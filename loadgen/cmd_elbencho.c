@@ -120,32 +120,36 @@ static bool append_csv(const char *file, const json_t *record, struct err *err)
     return ok;
 }
 
-/* "out.json" of a run with two phases becomes out-write.json and out-read.json. */
-static bool set_record(const struct elbencho *e, int kind, struct profile *p, struct err *err)
+/* Every phase of every iteration leaves a file of its own: "out.json" becomes out-write.json and
+ * out-read.json when there are two, out-1.json and so on when they are repeated. */
+static bool name_file(const struct elbencho *e, int kind, uint64_t iteration, struct profile *p,
+                      const char *key, const char *file, struct err *err)
 {
-    char name[PATH_MAX];
-    if (!e->json_file)
+    char name[PATH_MAX], number[32] = "", which[16] = "";
+    if (!file)
         return true;
-    const char *dot = strrchr(e->json_file, '.');
-    if (!e->phase[!kind])
-        snprintf(name, sizeof(name), "%s", e->json_file);
-    else if (!dot || strchr(dot, '/'))
-        snprintf(name, sizeof(name), "%s-%s", e->json_file, phase_names[kind]);
-    else
-        snprintf(name, sizeof(name), "%.*s-%s%s", (int)(dot - e->json_file), e->json_file,
-                 phase_names[kind], dot);
-    return profile_set(p, profile_key("record"), name, (struct origin){.cli = true}, err);
+    const char *dot = strrchr(file, '.');
+    if (!dot || strchr(dot, '/'))
+        dot = file + strlen(file);
+    if (e->phase[!kind])
+        snprintf(which, sizeof(which), "-%s", phase_names[kind]);
+    if (e->iterations > 1)
+        snprintf(number, sizeof(number), "-%" PRIu64, iteration + 1);
+    snprintf(name, sizeof(name), "%.*s%s%s%s", (int)(dot - file), file, which, number, dot);
+    return profile_set(p, profile_key(key), name, (struct origin){.cli = true}, err);
 }
 
 /* Returns the exit status; *over: no further phase shall run. */
-static int phase(const struct elbencho *e, int kind, bool *over)
+static int phase(const struct elbencho *e, int kind, uint64_t iteration, bool *over)
 {
     struct profile p;
     struct err err = {0};
     json_t *record = NULL;
     int status = STATUS_FAILED;
     if (!profile_init(&p, &err) || !elbencho_profile(e, kind, &p, &err) ||
-        !set_record(e, kind, &p, &err) || !profile_check(&p, &err))
+        !name_file(e, kind, iteration, &p, "record", e->json_file, &err) ||
+        !name_file(e, kind, iteration, &p, "livecsv", e->live_csv_file, &err) ||
+        !profile_check(&p, &err))
         goto fail;
     if (e->mkdirs && elbencho_is_dir(e) && !e->dryrun &&
         !elbencho_each_dir(e, p.threads, make_dir, &err))
@@ -207,7 +211,7 @@ static int elbencho(int argc, char **argv)
         for (uint64_t i = 0; i < e.iterations && !over; i++)
             for (int kind = ELBENCHO_KINDS - 1; kind >= 0 && !over; kind--)
                 if (e.phase[kind])
-                    status = phase(&e, kind, &over);
+                    status = phase(&e, kind, i, &over);
     }
     elbencho_free(&e);
     return status;

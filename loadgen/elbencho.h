@@ -23,7 +23,7 @@ struct elbencho {
     uint64_t limit[ELBENCHO_KINDS]; /* bytes/s a thread; 0: none */
     uint64_t mix_read_percent;
     uint64_t time_limit_s; /* 0: none */
-    const char *json_file, *csv_file;
+    const char *json_file, *csv_file, *live_csv_file;
     char *words[4]; /* made for cpus and mem; owned */
     unsigned words_n;
 

@@ -233,6 +233,23 @@ static bool wrote_all(const struct run *r)
     return true;
 }
 
+/* The counters of NFS are those of one mount. */
+static void note_mounts(struct run *r)
+{
+    const struct target_file *first = &r->target.files[0];
+    for (unsigned i = 1; i < r->target.files_n; i++) {
+        const struct target_file *f = &r->target.files[i];
+        if (strncmp(f->filesystem, "nfs", 3) != 0 || !f->source || !first->source ||
+            strcmp(f->source, first->source) == 0)
+            continue;
+        note_add(r->notes, NOTE_WARNING, "nfs",
+                 "files of several mounts are under load; the counters of NFS are those of the "
+                 "first, %s",
+                 first->source);
+        return;
+    }
+}
+
 static bool find_target(struct run *r, const struct engine_ops *engine)
 {
     const struct profile *p = r->profile;
@@ -288,6 +305,7 @@ static bool prepare(struct run *r)
                  "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
                  r->target.blocks, p->threads);
 
+    note_mounts(r);
     struct sample_ctx ctx = {
         .topo = r->topo,
         .path = engine->locate ? NULL : profile_path(p),

@@ -58,6 +58,10 @@ line 0 -w -r -t 4 -b 1M -s 10m --verify 1 big
 moved 10*2**20 10 r-write.json
 moved 10*2**20 10 r-read.json
 holds r-read.json 'r["verify"]["blocks_checked"] == 10 and r["verify"]["blocks_wrong"] == 0'
+line 0 -w -r -i 2 -b 1M -s 4m --livecsv live.csv big
+moved 4*2**20 4 r-write-2.json
+moved 4*2**20 4 r-read-1.json
+check "live values of each phase" [ -f live-write-1.csv -a -f live-read-2.csv ]
 # 9. A time limit that comes first: no further phase runs.
 line 0 -w -r -t 1 -b 64K -s 10m --limitwrite 1M --timelimit 1 big
 check "no read phase after the time limit" [ ! -f r-read.json ]
