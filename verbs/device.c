@@ -44,7 +44,7 @@ static void read_named(char *buf, size_t cap, const char *name, const char *file
     char line[64];
     read_word(line, sizeof(line), name, file);
     const char *colon = strstr(line, ": ");
-    snprintf(buf, cap, "%s", colon ? colon + 2 : line);
+    snprintf(buf, cap, "%.*s", (int)cap - 1, colon ? colon + 2 : line);
 }
 
 /* sysfs writes a GID as eight groups of four hexadecimal digits. */

@@ -28,27 +28,28 @@ bool live_sources_open(struct live_sources *s, const struct topo *topo, const ch
     *s = (struct live_sources){.topo = topo, .interrupts = calloc(topo->nodes_n + 1, 8)};
     if (!s->interrupts)
         return false;
-    char *dir = text_printf("/sys/kernel/slab/%s", slab ? slab : ""), **files;
+    char *dir = text_printf("/sys/kernel/slab/%s", slab ? slab : ""), **files = NULL;
     ssize_t n = dir ? sysroot_list(dir, &files) : -1;
-    if (n >= 0) {
-        s->names = calloc((size_t)n + 1, sizeof(*s->names));
-        s->paths = calloc((size_t)n + 1, sizeof(*s->paths));
-        s->counters = calloc((size_t)n + 1, sizeof(*s->counters));
-        for (ssize_t i = 0; i < n && s->names && s->paths && s->counters; i++) {
-            uint64_t total;
-            char *path = text_printf("%s/%s", dir, files[i]), *name = strdup(files[i]);
-            if (!path || !name || slab_is_attribute(name) || !read_total(path, &total)) {
-                free(path);
-                free(name);
-                continue;
-            }
-            s->paths[s->counters_n] = path;
-            s->names[s->counters_n++] = name;
+    size_t max = n > 0 ? (size_t)n : 0;
+    s->names = calloc(max + 1, sizeof(*s->names));
+    s->paths = calloc(max + 1, sizeof(*s->paths));
+    s->counters = calloc(max + 1, sizeof(*s->counters));
+    bool ok = s->names && s->paths && s->counters;
+    for (size_t i = 0; ok && i < max; i++) {
+        uint64_t total;
+        char *path = text_printf("%s/%s", dir, files[i]), *name = strdup(files[i]);
+        if (!path || !name || slab_is_attribute(name) || !read_total(path, &total)) {
+            free(path);
+            free(name);
+            continue;
         }
-        sysroot_list_free(files);
+        s->paths[s->counters_n] = path;
+        s->names[s->counters_n++] = name;
     }
+    if (n >= 0)
+        sysroot_list_free(files);
     free(dir);
-    return true;
+    return ok;
 }
 
 void live_sources_read(struct live_sources *s)

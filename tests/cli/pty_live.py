@@ -55,7 +55,7 @@ class Screen:
         elif kind == "J":
             first = (0, 0) if args == "2" else (self.y, self.x)
             self.cells = {k: c for k, c in self.cells.items() if k < first}
-        else:
+        elif kind != "m":  # colours are a sanitizer's
             self.unknown.append(private + args + kind)
 
     def char(self, c):

@@ -34,10 +34,11 @@ static void set_counter(const char *dir, const char *text)
     put_file(dir, "sys/kernel/slab/nfs_page/free_slowpath", text);
 }
 
-static struct scene make_scene(const char *dir)
+/* Workers point to the crew, so a scene stays where it is. */
+static void make_scene(struct scene *s, const char *dir)
 {
-    struct scene s = {0};
-    s.topo = load_tree("two-nodes");
+    *s = (struct scene){0};
+    s->topo = load_tree("two-nodes");
     assert_true(sysroot_set(dir));
     set_counter(dir, "1000 C0=1000\n");
     put_file(dir, "sys/kernel/slab/nfs_page/alloc_slowpath", "0 C0=0\n");
@@ -46,21 +47,20 @@ static struct scene make_scene(const char *dir)
              "           CPU0       CPU1       CPU2       CPU3\n"
              "  24:        100          0          0          0  PCI 1-edge mlx5_comp0\n"
              " LOC:         50         50         50         50  Local timer interrupts\n");
-    s.crew = (struct crew){.threads = THREADS,
-                           .phases = PHASES,
-                           .cpus_n = CPUS,
-                           .phase_bytes = worker_phase_bytes(CPUS)};
-    s.workers = aligned_alloc(CACHE_LINE, THREADS * sizeof(*s.workers));
-    assert_non_null(s.workers);
-    memset(s.workers, 0, THREADS * sizeof(*s.workers));
+    s->crew = (struct crew){.threads = THREADS,
+                            .phases = PHASES,
+                            .cpus_n = CPUS,
+                            .phase_bytes = worker_phase_bytes(CPUS)};
+    s->workers = aligned_alloc(CACHE_LINE, THREADS * sizeof(*s->workers));
+    assert_non_null(s->workers);
+    memset(s->workers, 0, THREADS * sizeof(*s->workers));
     for (unsigned i = 0; i < THREADS; i++) {
-        s.workers[i].crew = &s.crew;
-        s.workers[i].phase_memory = aligned_alloc(4096, PHASES * s.crew.phase_bytes);
-        assert_non_null(s.workers[i].phase_memory);
-        memset(s.workers[i].phase_memory, 0, PHASES * s.crew.phase_bytes);
-        atomic_store(&s.workers[i].state, WORKER_RUNNING);
+        s->workers[i].crew = &s->crew;
+        s->workers[i].phase_memory = aligned_alloc(4096, PHASES * s->crew.phase_bytes);
+        assert_non_null(s->workers[i].phase_memory);
+        memset(s->workers[i].phase_memory, 0, PHASES * s->crew.phase_bytes);
+        atomic_store(&s->workers[i].state, WORKER_RUNNING);
     }
-    return s;
 }
 
 static void end_scene(struct scene *s)
@@ -87,7 +87,8 @@ static void test_rates(void **state)
     (void)state;
     char dir[PATH_MAX];
     FORMAT(dir, "%s", make_dir());
-    struct scene s = make_scene(dir);
+    struct scene s;
+    make_scene(&s, dir);
     struct live_meter *m = &s.meter;
     assert_true(live_meter_open(m, &s.crew, s.workers, s.topo, "nfs_page"));
     assert_int_equal(m->sources.counters_n, 2); /* "order" is no statistic */
@@ -147,7 +148,8 @@ static void test_lines(void **state)
     (void)state;
     char dir[PATH_MAX];
     FORMAT(dir, "%s", make_dir());
-    struct scene s = make_scene(dir);
+    struct scene s;
+    make_scene(&s, dir);
     struct live_meter *m = &s.meter;
     struct profile p;
     assert_true(profile_init(&p, NULL));
