@@ -135,7 +135,7 @@ static double figure(void *data, const unsigned *weights)
 }
 
 static bool collect(struct evaluation *v, unsigned i, const struct stats_run *runs, size_t n,
-                    expect_value *value, const void *data)
+                    expect_getter *value, const void *data)
 {
     const struct leaf *leaf = &v->e->leaves[i];
     struct leaf_runs *l = &v->leaves[i];
@@ -203,7 +203,7 @@ static void explain(const struct evaluation *v, struct expect_answer *out)
 }
 
 void expect_answer(const struct expect *e, const struct stats_run *runs, size_t n,
-                   expect_value *value, const void *data, uint64_t seed, struct expect_answer *out)
+                   expect_getter *value, const void *data, uint64_t seed, struct expect_answer *out)
 {
     struct evaluation v = {.e = e};
     struct bootstrap_part parts[EXPECT_LEAVES_MAX];

@@ -55,12 +55,13 @@ struct expect_answer {
 };
 
 /* The figure of run i, NAN when it has none. `metric` is a name that expect_parse accepted. */
-typedef double expect_value(const void *data, size_t run, const char *metric);
+typedef double expect_getter(const void *data, size_t run, const char *metric);
 
 /* runs: the counted ones; their `value` is not used. e must have been parsed with the cells that
  * runs refer to. seed: of the bootstrap. */
 void expect_answer(const struct expect *e, const struct stats_run *runs, size_t n,
-                   expect_value *value, const void *data, uint64_t seed, struct expect_answer *out);
+                   expect_getter *value, const void *data, uint64_t seed,
+                   struct expect_answer *out);
 
 /* 0: all are reproduced; 1: one is not; 125 ("cannot be tested" to git bisect run): none is false,
  * one is undecided. */

@@ -7,6 +7,7 @@
 
 const struct metric metrics[] = {
     {"bytes_per_s", "throughput.bytes_per_s", "bytes read per second"},
+    {"bytes", "throughput.bytes", "bytes read in the window"},
     {"ios_per_s", "throughput.ios_per_s", "I/Os per second"},
     {"idle_percent", "cpu.all.idle_percent", "idle time of all CPUs, %"},
     {"mean_ns", "latency.mean_ns", "latency, ns"},

@@ -82,71 +82,105 @@ static double mean_log(const struct stats_run *runs, size_t n, size_t cell)
     return seen ? sum / (double)seen : NAN;
 }
 
-/* Averaged over the pairs of which the group has both sides; NAN when it has none. */
-static double difference(const struct stats_run *runs, size_t n, const struct stats_pair *pairs,
-                         size_t pairs_n)
+/* cell less base of one pair, averaged over the blocks that have both: what a block does to all of
+ * its cells cancels. Without such a block the difference of the means. NAN: a side is missing. */
+static double pair_difference(const struct stats_run *runs, size_t n, const struct stats_pair *pair)
 {
     double sum = 0;
     size_t seen = 0;
-    for (size_t i = 0; i < pairs_n; i++) {
-        double d = mean_log(runs, n, pairs[i].cell) - mean_log(runs, n, pairs[i].base);
-        if (!isnan(d)) {
-            sum += d;
-            seen++;
-        }
-    }
-    return seen ? sum / (double)seen : NAN;
-}
-
-/* A group of a boot or mount: the mean over its blocks, which cancels what a block does to all of
- * its cells; without complete blocks the difference of the means. */
-static double nested_difference(struct stats_run *runs, size_t n, const struct stats_pair *pairs,
-                                size_t pairs_n)
-{
-    double sum = 0;
-    size_t seen = 0;
-    qsort(runs, n, sizeof(*runs), by_block);
     for (size_t i = 0, end; i < n; i = end) {
         end = group_end(runs, n, i, STATS_BLOCK);
-        double d = runs[i].block ? difference(runs + i, end - i, pairs, pairs_n) : NAN;
+        double d = runs[i].block ? mean_log(runs + i, end - i, pair->cell) -
+                                       mean_log(runs + i, end - i, pair->base)
+                                 : NAN;
         if (!isnan(d)) {
             sum += d;
             seen++;
         }
     }
-    return seen ? sum / (double)seen : difference(runs, n, pairs, pairs_n);
+    return seen ? sum / (double)seen
+                : mean_log(runs, n, pair->cell) - mean_log(runs, n, pair->base);
 }
 
-static void differences(struct stats_run *runs, size_t n, const struct stats_pair *pairs,
-                        size_t pairs_n, enum stats_level level, struct unit_list *out)
+/* Units of one level and, in d[unit * pairs_n + pair], their differences. */
+static size_t gather(struct stats_run *runs, size_t n, const struct stats_pair *pairs,
+                     size_t pairs_n, enum stats_level level, struct unit *units, double *d)
 {
-    out->n = 0;
-    out->level = level;
+    size_t units_n = 0;
     qsort(runs, n, sizeof(*runs), level == STATS_BLOCK ? by_block : by_place);
     for (size_t i = 0, end; i < n; i = end) {
         end = group_end(runs, n, i, level);
         if (level == STATS_BLOCK && runs[i].block == 0)
             continue;
         long boot = runs[i].boot;
-        double d = level == STATS_BLOCK ? difference(runs + i, end - i, pairs, pairs_n)
-                                        : nested_difference(runs + i, end - i, pairs, pairs_n);
-        if (!isnan(d))
-            out->all[out->n++] = (struct unit){d, boot};
+        bool any = false;
+        qsort(runs + i, end - i, sizeof(*runs), by_block);
+        for (size_t k = 0; k < pairs_n; k++) {
+            d[units_n * pairs_n + k] = pair_difference(runs + i, end - i, &pairs[k]);
+            any |= !isnan(d[units_n * pairs_n + k]);
+        }
+        if (any)
+            units[units_n++].boot = boot;
     }
+    return units_n;
+}
+
+static double column_mean(const double *d, size_t rows, size_t columns, size_t column)
+{
+    double sum = 0;
+    size_t seen = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (!isnan(d[i * columns + column])) {
+            sum += d[i * columns + column];
+            seen++;
+        }
+    return seen ? sum / (double)seen : NAN;
+}
+
+/* Each pair counts alike in the middle, whatever it lost; a unit is off the middle by the mean of
+ * what its own pairs are off theirs. Pairs that differ among themselves would look like noise if a
+ * unit that lacks one were averaged as it is. */
+static void average(struct unit *units, const double *d, size_t units_n, size_t pairs_n)
+{
+    double middle = 0, shift = 0;
+    size_t used = 0;
+    for (size_t k = 0; k < pairs_n; k++) {
+        double m = column_mean(d, units_n, pairs_n, k);
+        middle += isnan(m) ? 0 : m;
+        used += !isnan(m);
+    }
+    middle /= (double)used;
+    for (size_t i = 0; i < units_n; i++) {
+        double off = 0;
+        size_t seen = 0;
+        for (size_t k = 0; k < pairs_n; k++)
+            if (!isnan(d[i * pairs_n + k])) {
+                off += d[i * pairs_n + k] - column_mean(d, units_n, pairs_n, k);
+                seen++;
+            }
+        units[i].value = middle + off / (double)seen;
+        shift += off / (double)seen / (double)units_n;
+    }
+    for (size_t i = 0; i < units_n; i++)
+        units[i].value -= shift;
 }
 
 bool units_paired(struct stats_run *runs, size_t n, const struct stats_pair *pairs, size_t pairs_n,
                   struct unit_list *units)
 {
+    double *d = calloc(n * pairs_n + 1, sizeof(*d));
     units->all = calloc(n + 1, sizeof(*units->all));
-    if (!units->all)
-        return false;
-    for (enum stats_level level = STATS_BOOT; level > STATS_RUN; level--) {
-        differences(runs, n, pairs, pairs_n, level, units);
-        if (units->n > 1)
+    for (enum stats_level level = STATS_BOOT; d && units->all && level > STATS_RUN; level--) {
+        units->level = level;
+        units->n = gather(runs, n, pairs, pairs_n, level, units->all, d);
+        if (units->n > 1) {
+            average(units->all, d, units->n, pairs_n);
             break;
+        }
     }
-    return true;
+    bool ok = d && units->all;
+    free(d);
+    return ok;
 }
 
 bool units_single(struct stats_run *runs, size_t n, size_t cell, enum stats_level level,

@@ -24,7 +24,7 @@ size_t units_boots(const struct unit *units, size_t n);
 double units_mean(const struct unit *units, size_t n);
 double units_deviation(const struct unit *units, size_t n);
 
-/* Differences log(cell) - log(base), one a unit that has both, averaged over the pairs it has.
+/* Differences log(cell) - log(base), one a unit, averaged over the pairs.
  * `runs` is sorted in place. units->all is the caller's to free; false when memory is out. */
 bool units_paired(struct stats_run *runs, size_t n, const struct stats_pair *pairs, size_t pairs_n,
                   struct unit_list *units);

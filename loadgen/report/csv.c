@@ -42,6 +42,12 @@ static const char *const of_record[] = {
     "label",
     "started_at",
     "status",
+    "matrix.run",
+    "matrix.repeat",
+    "matrix.block",
+    "matrix.boot",
+    "matrix.mount",
+    "matrix.warmup",
     "host.kernel_release",
     "host.boot_id",
     "host.uptime_s",
@@ -97,10 +103,11 @@ static void collect(const json_t *window, json_t *counters, json_t *nodes)
     json_object_update_missing(nodes, (json_t *)view_at(window, "cpu.by_node"));
 }
 
-static void put_head(FILE *out, json_t *counters, json_t *nodes)
+static void put_head(FILE *out, bool left_out, json_t *counters, json_t *nodes)
 {
     const char *key;
     json_t *value;
+    fputs(left_out ? "left_out," : "", out);
     for (size_t i = 0; i < N(of_record); i++)
         fprintf(out, "%s%s", i ? "," : "", of_record[i]);
     for (size_t i = 0; i < N(of_window); i++)
@@ -150,18 +157,30 @@ static void put_line(FILE *out, const json_t *record, const json_t *window, json
     fprintf(out, "\r\n");
 }
 
-bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err)
+bool report_csv_judged(FILE *out, const json_t *const *records, size_t n,
+                       const char *const *left_out, struct err *err)
 {
     json_t *counters = json_object(), *nodes = json_object(), *w;
     size_t k;
     for (size_t i = 0; i < n; i++)
         json_array_foreach(json_object_get(records[i], "windows"), k, w)
             collect(w, counters, nodes);
-    put_head(out, counters, nodes);
+    put_head(out, left_out, counters, nodes);
     for (size_t i = 0; i < n; i++)
         json_array_foreach(json_object_get(records[i], "windows"), k, w)
+        {
+            if (left_out) {
+                put_text(out, left_out[i] ? left_out[i] : "");
+                fputc(',', out);
+            }
             put_line(out, records[i], w, counters, nodes);
+        }
     json_decref(counters);
     json_decref(nodes);
     return text_finish(out, err);
+}
+
+bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err)
+{
+    return report_csv_judged(out, records, n, NULL, err);
 }

@@ -1,6 +1,6 @@
 /* One self-contained page: plots, then the tables. No scripts, nothing from elsewhere. */
+#include "html.h"
 #include "fmt.h"
-#include "plot.h"
 #include "report.h"
 #include "table.h"
 #include "text.h"
@@ -13,7 +13,7 @@ static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "style-src 'unsafe-inline'\"/>\n<title>numaload report</title>\n<style>\n"
+    "style-src 'unsafe-inline'\"/>\n<style>\n"
     ":root { color-scheme: light dark; --fg: #1b1f24; --bg: #ffffff; --dim: #57606a;\n"
     "  --line: #d0d7de; --loud: #b3261e; --loud-bg: #fdeceb; }\n"
     "@media (prefers-color-scheme: dark) { :root { --fg: #e6e9ed; --bg: #14171b;\n"
@@ -34,15 +34,16 @@ static const char head[] =
     "table { border-collapse: collapse; font-variant-numeric: tabular-nums; }\n"
     "th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--line); text-align: right;\n"
     "  white-space: nowrap; font-weight: normal; }\n"
-    "th:first-child, td:first-child { text-align: left; }\n"
+    "th:first-child, td:first-child, .prose th, .prose td { text-align: left; }\n"
+    ".prose td:last-child { white-space: normal; }\n"
     "thead th { font-weight: 600; border-bottom: 2px solid var(--line); }\n"
     "@media (max-width: 40rem) { .wide svg { min-width: 34rem; } body { padding: .75rem; } }\n"
     "@media print { body { max-width: none; color: #000; background: #fff; font-size: 9pt; }\n"
     "  figure, table { break-inside: avoid; } .table, .wide { overflow: visible; }\n"
     "  figure svg { color: #000; } }\n"
-    "</style>\n</head>\n<body>\n";
+    "</style>\n<title>";
 
-static void put_text(FILE *out, const char *text)
+void html_text(FILE *out, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
         switch (*p) {
@@ -64,28 +65,36 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-static void put_doubts(FILE *out, const json_t *const *records, size_t n)
+void html_head(FILE *out, const char *title)
 {
-    json_t *doubts = tables_doubts(records, n), *text;
-    size_t i;
-    if (json_array_size(doubts)) {
-        fprintf(out, "<div class=\"loud\"><ul>\n");
-        json_array_foreach(doubts, i, text)
-        {
-            fprintf(out, "<li>");
-            put_text(out, json_string_value(text));
-            fprintf(out, "</li>\n");
-        }
-        fprintf(out, "</ul></div>\n");
-    }
-    json_decref(doubts);
+    fputs(head, out);
+    html_text(out, title);
+    fprintf(out, "</title>\n</head>\n<body>\n<h1>");
+    html_text(out, title);
+    fprintf(out, "</h1>\n");
 }
 
-static void put_plots(FILE *out, const json_t *const *records, size_t n)
+void html_doubts(FILE *out, const json_t *doubts)
 {
-    for (const struct plot *p = plots; p->name; p++) {
+    json_t *text;
+    size_t i;
+    if (json_array_size(doubts) == 0)
+        return;
+    fprintf(out, "<div class=\"loud\"><ul>\n");
+    json_array_foreach(doubts, i, text)
+    {
+        fprintf(out, "<li>");
+        html_text(out, json_string_value(text));
+        fprintf(out, "</li>\n");
+    }
+    fprintf(out, "</ul></div>\n");
+}
+
+void html_plots(FILE *out, const struct plot *list, const struct plot_data *data)
+{
+    for (const struct plot *p = list; p->name; p++) {
         char *svg, reason[128];
-        plot_make(p, records, n, &svg, reason, sizeof(reason));
+        plot_make(p, data, &svg, reason, sizeof(reason));
         fprintf(out, "<figure id=\"plot-%s\">", p->name);
         if (svg)
             fprintf(out, "<div class=\"wide\">%s</div>", svg);
@@ -95,17 +104,17 @@ static void put_plots(FILE *out, const json_t *const *records, size_t n)
     }
 }
 
-static void put_table(FILE *out, const struct table *t)
+void table_html(FILE *out, const struct table *t)
 {
     fprintf(out, "<h2>");
-    put_text(out, t->title);
-    fprintf(out, "</h2>\n<div class=\"table\"><table>\n");
+    html_text(out, t->title);
+    fprintf(out, "</h2>\n<div class=\"table\"><table%s>\n", t->prose ? " class=\"prose\"" : "");
     for (size_t r = 0; r < table_rows(t); r++) {
         const char *tag = r == 0 ? "th" : "td";
         fprintf(out, "%s<tr>", r == 0 ? "<thead>" : r == 1 ? "<tbody>" : "");
         for (size_t c = 0; c < t->columns; c++) {
             fprintf(out, "<%s>", tag);
-            put_text(out, t->cells[r * t->columns + c]);
+            html_text(out, t->cells[r * t->columns + c]);
             fprintf(out, "</%s>", tag);
         }
         fprintf(out, "</tr>%s\n", r == 0 ? "</thead>" : "");
@@ -113,7 +122,7 @@ static void put_table(FILE *out, const struct table *t)
     fprintf(out, "%s</table></div>\n", table_rows(t) > 1 ? "</tbody>" : "");
     if (*t->note) {
         fprintf(out, "<p>");
-        put_text(out, t->note);
+        html_text(out, t->note);
         fprintf(out, "</p>\n");
     }
 }
@@ -121,11 +130,11 @@ static void put_table(FILE *out, const struct table *t)
 static void put_facts(FILE *out, const json_t *record)
 {
     fprintf(out, "<p>");
-    put_text(out, view_text(record, "host.cpu_model", "unknown CPU"));
+    html_text(out, view_text(record, "host.cpu_model", "unknown CPU"));
     fprintf(out, ", kernel ");
-    put_text(out, view_text(record, "host.kernel_release", "unknown"));
+    html_text(out, view_text(record, "host.kernel_release", "unknown"));
     fprintf(out, ", first run ");
-    put_text(out, view_text(record, "started_at", "at an unknown time"));
+    html_text(out, view_text(record, "started_at", "at an unknown time"));
     fprintf(out, "</p>\n");
 }
 
@@ -138,12 +147,16 @@ bool report_html(FILE *out, const json_t *const *records, size_t n, struct err *
         tables_free(&list);
         return err_set(err, STATUS_FAILED, "report: out of memory");
     }
-    fprintf(out, "%s<h1>numaload: %zu run%s</h1>\n", head, n, n == 1 ? "" : "s");
+    char title[64];
+    snprintf(title, sizeof(title), "numaload: %zu run%s", n, n == 1 ? "" : "s");
+    html_head(out, title);
     put_facts(out, records[0]);
-    put_doubts(out, records, n);
-    put_plots(out, records, n);
+    json_t *doubts = tables_doubts(records, n);
+    html_doubts(out, doubts);
+    json_decref(doubts);
+    html_plots(out, plots, &(struct plot_data){.records = records, .n = n});
     for (size_t i = 0; i < list.n; i++)
-        put_table(out, &list.tables[i]);
+        table_html(out, &list.tables[i]);
     fprintf(out, "</body>\n</html>\n");
     tables_free(&list);
     return text_finish(out, err);

@@ -16,7 +16,7 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-static void put_table(FILE *out, const struct table *t)
+void table_markdown(FILE *out, const struct table *t)
 {
     fprintf(out, "\n## %s\n\n", t->title);
     for (size_t r = 0; r < table_rows(t); r++) {
@@ -27,7 +27,7 @@ static void put_table(FILE *out, const struct table *t)
         }
         fprintf(out, "|\n");
         for (size_t c = 0; r == 0 && c < t->columns; c++)
-            fprintf(out, "%s", c ? "|--:" : "|:--");
+            fprintf(out, "%s", c && !(t->prose && c + 1 == t->columns) ? "|--:" : "|:--");
         if (r == 0)
             fprintf(out, "|\n");
     }
@@ -60,7 +60,7 @@ bool report_markdown(FILE *out, const json_t *const *records, size_t n, struct e
     }
     json_decref(doubts);
     for (i = 0; i < list.n; i++)
-        put_table(out, &list.tables[i]);
+        table_markdown(out, &list.tables[i]);
     tables_free(&list);
     return text_finish(out, err);
 }

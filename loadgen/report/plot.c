@@ -69,8 +69,8 @@ static char *adopt(const char *svg)
     return out;
 }
 
-void plot_make(const struct plot *plot, const json_t *const *records, size_t n, char **svg,
-               char *reason, size_t cap)
+void plot_make(const struct plot *plot, const struct plot_data *data, char **svg, char *reason,
+               size_t cap)
 {
     char file[] = "/tmp/numaload-plot-XXXXXX", command[128], *raw = NULL;
     *svg = NULL;
@@ -86,7 +86,7 @@ void plot_make(const struct plot *plot, const json_t *const *records, size_t n, 
     int status = -1;
     if (gp) {
         fprintf(gp, preamble, plot->name);
-        any = plot->commands(gp, records, n);
+        any = plot->commands(gp, data);
         status = pclose(gp);
     }
     signal(SIGPIPE, old);

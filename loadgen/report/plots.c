@@ -12,14 +12,9 @@
 
 #define COUNTER_RUNS 8 /* bars beside each other that can still be told apart */
 
-struct word {
-    char s[40];
-};
-
-/* Letters, digits and "_" of a text, so that nothing of it is a command. */
-static struct word plain(const char *text)
+struct plot_word plot_word(const char *text)
 {
-    struct word w;
+    struct plot_word w;
     size_t n = 0;
     for (; *text && n + 1 < sizeof(w.s); text++)
         if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
@@ -37,15 +32,17 @@ static void run_tics(FILE *gp, const json_t *const *records, size_t n)
     for (size_t i = 0; i < n; i += step) {
         fprintf(gp, "%s\"%s", i ? ", " : "", table_key(i).s);
         if (n <= 8)
-            fprintf(gp, "\\n%s\\n%s", plain(view_workload(records[i]).s).s,
-                    plain(view_cqs(records[i]).s).s);
+            fprintf(gp, "\\n%s\\n%s", plot_word(view_workload(records[i]).s).s,
+                    plot_word(view_cqs(records[i]).s).s);
         fprintf(gp, "\" %zu", i);
     }
     fprintf(gp, ")\n");
 }
 
-static bool throughput(FILE *gp, const json_t *const *records, size_t n)
+static bool throughput(FILE *gp, const struct plot_data *data)
 {
+    const json_t *const *records = data->records;
+    size_t n = data->n;
     size_t k, points = 0;
     json_t *w;
     double rate, high = 0;
@@ -77,8 +74,10 @@ static bool throughput(FILE *gp, const json_t *const *records, size_t n)
     return true;
 }
 
-static bool idle(FILE *gp, const json_t *const *records, size_t n)
+static bool idle(FILE *gp, const struct plot_data *data)
 {
+    const json_t *const *records = data->records;
+    size_t n = data->n;
     json_t *nodes = json_object(), *value;
     const char *node;
     size_t columns = 0;
@@ -105,7 +104,7 @@ static bool idle(FILE *gp, const json_t *const *records, size_t n)
     json_object_foreach(nodes, node, value)
     {
         fprintf(gp, "%s $d using %zu:xtic(1) title 'node%s'", columns ? "," : "", columns + 2,
-                plain(node).s);
+                plot_word(node).s);
         columns++;
     }
     fprintf(gp, "\n");
@@ -148,8 +147,10 @@ static bool has_rates(const json_t *window)
 }
 
 /* The first runs that have counters: gnuplot refuses a column without any figure. */
-static bool counters(FILE *gp, const json_t *const *records, size_t n)
+static bool counters(FILE *gp, const struct plot_data *data)
 {
+    const json_t *const *records = data->records;
+    size_t n = data->n;
     const json_t *windows[COUNTER_RUNS];
     struct table_key keys[COUNTER_RUNS];
     size_t columns = 0;
@@ -165,7 +166,7 @@ static bool counters(FILE *gp, const json_t *const *records, size_t n)
     fprintf(gp, "$d << EOD\n");
     json_object_foreach(names, name, value)
     {
-        struct word w = plain(name);
+        struct plot_word w = plot_word(name);
         fprintf(gp, "%s", *w.s ? w.s : "x");
         for (size_t i = 0; i < columns; i++) {
             double rate;
@@ -186,8 +187,10 @@ static bool counters(FILE *gp, const json_t *const *records, size_t n)
     return columns > 0;
 }
 
-static bool timeline(FILE *gp, const json_t *const *records, size_t n)
+static bool timeline(FILE *gp, const struct plot_data *data)
 {
+    const json_t *const *records = data->records;
+    size_t n = data->n;
     size_t k, points = 0;
     json_t *w;
     double rate, first = 0, last = 0;

@@ -25,6 +25,10 @@ bool report_markdown(FILE *out, const json_t *const *records, size_t n, struct e
 /* One line a window; columns are keys of the record, empty cells are unavailable. */
 bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
+/* The same with a first column: why the run counts for nothing; left_out[i] NULL: it counts. */
+bool report_csv_judged(FILE *out, const json_t *const *records, size_t n,
+                       const char *const *left_out, struct err *err);
+
 /* One self-contained page with plots (by gnuplot, when it is there) and the tables. */
 bool report_html(FILE *out, const json_t *const *records, size_t n, struct err *err);
 

@@ -30,56 +30,28 @@ struct builder {
 
 static void begin(struct builder *b, size_t columns, const char *title)
 {
-    struct table *bigger = realloc(b->list->tables, (b->list->n + 1) * sizeof(*bigger));
-    if (!bigger) {
-        b->failed = true;
-        return;
-    }
-    b->list->tables = bigger;
-    b->t = &bigger[b->list->n++];
-    *b->t = (struct table){.columns = columns};
-    snprintf(b->t->title, sizeof(b->t->title), "%s", title);
+    b->t = table_begin(b->list, columns, title);
+    b->failed |= !b->t;
 }
 
 static void cell(struct builder *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void cell(struct builder *b, const char *fmt, ...)
 {
-    struct table *t = b->t;
-    if (b->failed)
-        return;
-    if (t->cells_n == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        char **bigger = realloc(t->cells, cap * sizeof(*bigger));
-        if (!bigger) {
-            b->failed = true;
-            return;
-        }
-        t->cells = bigger;
-        t->cap = cap;
-    }
     char text[512];
     va_list ap;
+    if (b->failed)
+        return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    t->cells[t->cells_n] = strdup(text);
-    if (t->cells[t->cells_n])
-        t->cells_n++;
-    else
-        b->failed = true;
+    b->failed = !table_cell(b->t, "%s", text);
 }
 
 /* Drops a table that has only its heads. */
 static void end(struct builder *b, size_t heads)
 {
-    struct table *t = b->t;
-    if (b->failed || table_rows(t) > heads)
-        return;
-    for (size_t i = 0; i < t->cells_n; i++)
-        free(t->cells[i]);
-    free(t->cells);
-    b->list->n--;
-    b->t = NULL;
+    if (!b->failed && table_drop(b->list, heads))
+        b->t = NULL;
 }
 
 static const char *missing_reason(const struct builder *b, const char *sampler)
@@ -262,18 +234,6 @@ bool tables_make(struct table_list *list, const json_t *const *records, size_t n
         make[i](&b);
     free(b.windows);
     return !b.failed;
-}
-
-void tables_free(struct table_list *list)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        struct table *t = &list->tables[i];
-        for (size_t k = 0; k < t->cells_n; k++)
-            free(t->cells[k]);
-        free(t->cells);
-    }
-    free(list->tables);
-    *list = (struct table_list){0};
 }
 
 static void doubt(json_t *doubts, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -5,10 +5,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Cells are text, row after row; the first row is the head. An empty cell is unavailable. */
 struct table {
     char title[96];
+    bool prose;     /* the last column is a sentence: wrapped in text, left-aligned elsewhere */
     char note[256]; /* a sentence under it, or "" */
     size_t columns, cells_n, cap;
     char **cells;
@@ -23,6 +25,21 @@ struct table_list {
     struct table *tables;
     size_t n;
 };
+
+/* Appends an empty table; NULL when memory is out. It moves when the next one is begun. */
+struct table *table_begin(struct table_list *list, size_t columns, const char *title);
+
+/* Appends a cell; false when memory is out. */
+bool table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Takes the last table back when it has no more than `heads` rows; true when it did. */
+bool table_drop(struct table_list *list, size_t heads);
+
+/* One table in each format. Text: at most 72 columns; what is wider goes on in further tables that
+ * repeat the first column. */
+void table_text(FILE *out, const struct table *t);
+void table_markdown(FILE *out, const struct table *t);
+void table_html(FILE *out, const struct table *t);
 
 /* One run, or several as columns: throughput, latency, counters, what follows from them, idle time.
  * False when memory is out; list is valid (and to be freed) in any case. */

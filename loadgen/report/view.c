@@ -118,8 +118,7 @@ bool view_throughput_range(const json_t *record, double *low, double *high)
     return any;
 }
 
-/* "node:1" is node1 in the tables. */
-static struct view_word word(const char *text)
+struct view_word view_placement_word(const char *text)
 {
     struct view_word w;
     const char *kinds[] = {"node:", "socket:", "cpus:"};
@@ -139,7 +138,7 @@ static struct view_word word(const char *text)
 
 struct view_word view_workload(const json_t *record)
 {
-    return word(view_text(record, "profile.cpus", "?"));
+    return view_placement_word(view_text(record, "profile.cpus", "?"));
 }
 
 struct view_word view_cqs(const json_t *record)
@@ -147,7 +146,7 @@ struct view_word view_cqs(const json_t *record)
     const char *cq = view_text(record, "profile.cq", "leave");
     if (strcmp(cq, "leave") == 0)
         cq = view_text(record, "profile.unbound", "leave");
-    return word(strcmp(cq, "leave") == 0 ? "as found" : cq);
+    return view_placement_word(strcmp(cq, "leave") == 0 ? "as found" : cq);
 }
 
 const char *view_instrument(const json_t *record)
@@ -160,7 +159,7 @@ struct view_word view_name(const json_t *record)
 {
     const char *label = view_text(record, "label", NULL);
     if (label && *label)
-        return word(label);
+        return view_placement_word(label);
     struct view_word name;
     snprintf(name.s, sizeof(name.s), "%.10s / %.10s", view_workload(record).s, view_cqs(record).s);
     return name;
@@ -219,8 +218,9 @@ static void slim_window(json_t *w)
     const char *name;
     json_t *o;
     json_t *cpu = json_object_get(w, "cpu"), *slab = json_object_get(w, "slab");
-    KEEP(w, "index", "valid", "cut_short", "window_ns", "throughput", "latency", "cpu", "slab",
-         "irq", "iowq", "sampling", "derived", "lock", "notes");
+    KEEP(w, "index", "valid", "cut_short", "t0_ns", "window_ns", "throughput", "latency", "cpu",
+         "slab", "irq", "iowq", "nfs", "sampling", "derived", "lock", "notes");
+    KEEP(json_object_get(w, "nfs"), "available", "reason", "read");
     KEEP(json_object_get(w, "irq"), "available", "reason", "total");
     KEEP(json_object_get(w, "iowq"), "available", "reason", "workers_seen");
     KEEP(cpu, "available", "reason", "all", "by_node");
@@ -242,6 +242,6 @@ void view_slim(json_t *record)
     json_t *w;
     KEEP(json_object_get(record, "host"), "kernel_release", "boot_id", "uptime_s", "cpu_model");
     KEEP(record, "schema", "schema_version", "started_at", "label", "status", "exit_status",
-         "cut_short", "notes", "profile", "host", "windows");
+         "cut_short", "notes", "profile", "host", "matrix", "windows");
     json_array_foreach(json_object_get(record, "windows"), i, w) slim_window(w);
 }

@@ -24,6 +24,7 @@ bool view_throughput_range(const json_t *record, double *low, double *high);
 struct view_word {
     char s[24];
 };
+struct view_word view_placement_word(const char *text); /* "node:1" is node1 in the tables */
 struct view_word view_workload(const json_t *record);
 struct view_word view_cqs(const json_t *record);
 

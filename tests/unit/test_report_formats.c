@@ -191,6 +191,10 @@ static void test_command(void **state)
     assert_says(out, "holds no records");
     put("plan.json", "{}");
     assert_int_equal(report(out, sizeof(out), dir, NULL, NULL), STATUS_FAILED);
+    assert_says(out, "holds no records");
+    assert_says(out, "is not a plan that this program reads: schema missing");
+    put("notes.json", "{}");
+    assert_int_equal(report(out, sizeof(out), dir, NULL, NULL), STATUS_FAILED);
     assert_says(out, "none of the files is a record");
     put("cut.json", "{\"schema\": \"numaload-rec");
     put("old.json", "{\"schema\": \"numaload-record\", \"schema_version\": 7}");

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What 'numaload report' says of good and bad folders of a matrix.
+. "$(dirname "$0")/lib.sh"
+
+data=$source_dir/tests/data/published
+folder=$work/m
+mkdir "$folder"
+/usr/bin/python3 - "$data/t3-b-none.json" "$folder" <<'PY'
+import copy, json, sys
+
+base, folder = json.load(open(sys.argv[1])), sys.argv[2]
+cells = [{"cpus": c} for c in ("node:0", "node:1")]
+run = 0
+for block in range(1, 6):
+    for i, cell in enumerate(cells):
+        run += 1
+        r = copy.deepcopy(base)
+        r["started_at"] = "2026-09-01T00:%02d:00Z" % run
+        r["profile"].update(cell)
+        r["host"]["boot_id"] = "b"
+        rate = 1e9 * (40 + 4 * i + block * block % 3 / 10)
+        r["windows"][0]["throughput"]["bytes_per_s"] = rate
+        r["matrix"] = {"series": "0123456789abcdef", "cell": cell, "run": run, "attempt": 1,
+                       "repeat": block, "block": block, "order": i + 1, "warmup": False,
+                       "boot": 1, "mount": 1}
+        json.dump(r, open("%s/run-%04d.json" % (folder, run), "w"))
+plan = {"schema": "numaload-plan", "schema_version": 1, "series": "0123456789abcdef",
+        "axes": [{"key": "cpus", "values": ["node:0", "node:1"]}], "cells": cells,
+        "baseline": cells[0], "order": "blocks", "seed": 3, "precision": None,
+        "expect": [{"name": "cost", "line": 9, "statement":
+                    "mean(bytes_per_s, cpus=node:1) / mean(bytes_per_s, cpus=node:0) >= 1.05"}]}
+json.dump(plan, open(folder + "/plan.json", "w"))
+PY
+
+statement() {
+    /usr/bin/python3 - "$folder/plan.json" "$1" <<'PY'
+import json, sys
+p = json.load(open(sys.argv[1]))
+p["expect"][0]["statement"] = sys.argv[2]
+json.dump(p, open(sys.argv[1], "w"))
+PY
+}
+
+cross="mean(bytes_per_s, cpus=node:1) / mean(bytes_per_s, cpus=node:0)"
+expect 0 'numaload: matrix of 2 cells, 10 runs' "$numaload" report "$folder"
+expect 0 'node1 faster by 10 % \(1?[0-9.]+-10' "$numaload" report "$folder"
+expect 0 'cost reproduced: 1\.0' "$numaload" report "$folder"
+expect 0 '' "$numaload" report --check "$folder"
+statement "$cross >= 1.2"
+expect 1 'cost not reproduced: 1\.0' "$numaload" report --check "$folder"
+expect 0 '' "$numaload" report "$folder"
+statement "$cross within 0.01 % of 1.0998"
+expect 125 'cost undecided: 1\.0' "$numaload" report --check "$folder"
+statement "mean(bytes_per_s, cpus=node:5) >= 1"
+expect 2 'plan\.json:9: expectation '\''cost'\'': no cell has cpus=node:5; there is node:0, node:1' "$numaload" report "$folder"
+statement "$cross >= 1.05"
+
+# side by side on request, and a check needs expectations
+expect 0 'Throughput by placement' "$numaload" report --runs "$folder"
+expect 2 '' "$numaload" report --runs --check "$folder"
+expect 2 'has no \[expect\] section' "$numaload" report --check "$data/t3-a-none.json"
+
+# bad records are named and left out; the rest is reported
+echo '{"schema": "numaload-record", "schema_version": 2}' >"$folder/run-0011.json"
+head -c 3000 "$folder/run-0001.json" >"$folder/run-0012.json"
+sed 's/119984226/-5/' "$folder/run-0001.json" >"$folder/run-0013.json"
+sed 's/119984226/NaN/' "$folder/run-0001.json" >"$folder/run-0014.json"
+expect 0 'matrix of 2 cells, 10 runs' "$numaload" report "$folder"
+expect 0 'run-0011\.json" is a record of schema version 2; this program reads version 1' "$numaload" report "$folder"
+expect 0 'run-0012\.json" is not JSON' "$numaload" report "$folder"
+expect 0 'run-0013\.json": counter free_fastpath of window 1 is negative' "$numaload" report "$folder"
+expect 0 'run-0014\.json" is not JSON' "$numaload" report "$folder"
+
+# no matrix at all
+mkdir "$work/empty"
+expect 1 'holds no records' "$numaload" report "$work/empty"
+cp "$folder/plan.json" "$work/empty"
+expect 1 'holds no records' "$numaload" report "$work/empty"
+mkdir "$work/bad"
+cp "$folder/run-0001.json" "$work/bad"
+echo '{"schema": "numaload-plan", "schema_version": 9}' >"$work/bad/plan.json"
+expect 0 'is not a plan that this program reads: schema numaload-plan, version 9' "$numaload" report "$work/bad"
+echo '{' >"$work/bad/plan.json"
+expect 0 'plan\.json" is not JSON' "$numaload" report "$work/bad"
+rm "$work/bad/plan.json"
+expect 0 'Throughput' "$numaload" report "$work/bad" # one record: the report of that run
