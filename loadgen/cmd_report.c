@@ -1,4 +1,5 @@
 #include "cmd.h"
+#include "profile.h"
 #include "report/folder.h"
 #include "report/report.h"
 #include "report/study_report.h"
@@ -32,7 +33,7 @@ enum { FORMATS = sizeof(formats) / sizeof(*formats) };
 static void help(void)
 {
     puts("usage: numaload report [--format FORMAT] [--runs | --matrix] [--check]\n"
-         "                       RECORD|FOLDER...\n\n"
+         "                       [--expect PROFILE] RECORD|FOLDER...\n\n"
          "Prints what records of 'numaload run --record FILE' or the folder of a 'numaload\n"
          "matrix' hold. A folder that has a plan.json, or runs each placement again, is\n"
          "read as a matrix: throughput by cell with intervals, comparisons in words,\n"
@@ -42,7 +43,9 @@ static void help(void)
          "                   json, html (one page; its plots need gnuplot)\n"
          "  --runs           side by side, even if they are a matrix\n"
          "  --matrix         as a matrix, even if nothing repeats\n"
-         "  --check          the exit status answers the [expect] section of the plan:\n"
+         "  --expect PROFILE the [expect] section of this profile in place of the plan's;\n"
+         "                   numaload-statistics(7) says how statements are written\n"
+         "  --check          the exit status answers the expectations:\n"
          "                   0 all is reproduced, 1 something is not, 125 undecided (which\n"
          "                   'git bisect run' takes for \"cannot be tested\")\n\n"
          "Exit status: 0 done; 1 a record cannot be read or the report not written; 2 usage.");
@@ -50,6 +53,7 @@ static void help(void)
 
 struct options {
     const struct format *format;
+    const char *expect; /* a profile, or NULL */
     bool runs, matrix, check, help;
     int paths;
 };
@@ -63,6 +67,13 @@ static bool set_format(struct options *o, const char *name, struct err *err)
         }
     return err_set(err, STATUS_USAGE, "--format: \"%s\" is none of text, markdown, csv, json, html",
                    name ? name : "");
+}
+
+static bool set_expect(struct options *o, const char *file, struct err *err)
+{
+    o->expect = file;
+    o->matrix = true;
+    return file || err_set(err, STATUS_USAGE, "--expect needs a profile");
 }
 
 /* Options out of argv; what is left are paths, moved to its front. */
@@ -82,6 +93,10 @@ static bool options(int argc, char **argv, struct options *o, struct err *err)
             o->runs = true;
         else if (strcmp(arg, "--matrix") == 0)
             o->matrix = true;
+        else if (strcmp(arg, "--expect") == 0)
+            ok = set_expect(o, ++i < argc ? argv[i] : NULL, err);
+        else if (strncmp(arg, "--expect=", 9) == 0)
+            ok = set_expect(o, arg + 9, err);
         else if (strcmp(arg, "--check") == 0)
             o->check = o->matrix = true;
         else if (arg[0] == '-' && arg[1])
@@ -93,7 +108,7 @@ static bool options(int argc, char **argv, struct options *o, struct err *err)
     }
     if (o->runs && o->matrix)
         return err_set(err, STATUS_USAGE,
-                       "report: --runs and --matrix (or --check) exclude each other");
+                       "report: --runs goes with none of --matrix, --check, --expect");
     if (!o->help && o->paths == 0)
         return err_set(err, STATUS_USAGE, "report: name a record or a folder of records");
     return true;
@@ -110,15 +125,38 @@ static bool check(const struct study *s, int *status, struct err *err)
     *status = expect_exit_status(verdicts, s->expectations_n);
     free(verdicts);
     return s->expectations_n > 0 ||
-           err_set(err, STATUS_USAGE, "--check: the plan has no [expect] section");
+           err_set(err, STATUS_USAGE, "--check: there is no [expect] section");
+}
+
+/* The [expect] section as a plan has it. */
+static bool read_expect(const char *file, json_t **list, struct err *err)
+{
+    struct profile p;
+    if (!profile_init(&p, err))
+        return false;
+    bool ok = profile_read_ini(&p, file, err);
+    *list = json_array();
+    for (size_t i = 0; ok && i < p.lines_n; i++) {
+        const struct profile_line *l = &p.lines[i];
+        if (strcmp(l->section, "expect") == 0)
+            json_array_append_new(*list, json_pack("{s:s, s:s, s:i}", "name", l->name, "statement",
+                                                   l->value, "line", (int)l->line));
+    }
+    if (ok && json_array_size(*list) == 0)
+        ok = err_set(err, STATUS_USAGE, "%s has no [expect] section", file);
+    profile_free(&p);
+    return ok;
 }
 
 static bool make(const struct options *o, const struct folder *f, int *status, struct err *err)
 {
     struct study s = {0};
-    bool ok = true, matrix = !o->runs && (o->matrix || f->folders);
-    if (matrix)
-        ok = study_make(&s, f->records, f->n, f->plan, NULL, f->plan ? "plan.json" : NULL, err);
+    json_t *expect = NULL;
+    const char *file = o->expect ? o->expect : f->plan ? "plan.json" : NULL;
+    bool ok = !o->expect || read_expect(o->expect, &expect, err),
+         matrix = !o->runs && (o->matrix || f->folders);
+    if (ok && matrix)
+        ok = study_make(&s, f->records, f->n, f->plan, expect, file, err);
     matrix = matrix && (o->matrix || f->plan || (f->n > 1 && study_repeats(&s)));
     if (ok)
         ok = matrix ? o->format->matrix(stdout, &s, err)
@@ -126,6 +164,7 @@ static bool make(const struct options *o, const struct folder *f, int *status, s
     if (ok && o->check)
         ok = check(&s, status, err);
     study_free(&s);
+    json_decref(expect);
     return ok;
 }
 

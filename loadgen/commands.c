@@ -11,6 +11,7 @@ const struct command commands[] = {
     {"prepare", cmd_prepare, "write a file of real data to read"},
     {"elbencho", cmd_elbencho, "the same load from elbencho's command line (-r -w -t 4 ...)"},
     {"report", cmd_report, "print records, one or several side by side"},
+    {"compare", cmd_compare, "put two matrices side by side"},
     {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},
     {"place", cmd_place, "show, apply or undo a placement, or run a command in one"},
     {"restore", cmd_restore, "put back what a killed run or 'place apply' left"},

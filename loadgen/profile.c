@@ -505,6 +505,12 @@ void profile_free(struct profile *p)
         else if (k->type == KEY_LIST)
             list_free(field(p, k));
     }
+    for (size_t i = 0; i < p->lines_n; i++) {
+        free(p->lines[i].section);
+        free(p->lines[i].name);
+        free(p->lines[i].value);
+    }
+    free(p->lines);
     free(p->file);
     *p = (struct profile){0};
 }

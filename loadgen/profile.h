@@ -42,6 +42,12 @@ struct origin {
     bool cli;         /* given on the command line */
 };
 
+/* A line of a section that 'numaload run' has no use for: [matrix] and [expect]. */
+struct profile_line {
+    char *section, *name, *value;
+    unsigned line; /* 1-based */
+};
+
 enum { PROFILE_KEYS_MAX = 128 };
 
 struct profile {
@@ -92,6 +98,8 @@ struct profile {
     bool allow_sparse;
 
     char *file; /* the profile that was read, or NULL */
+    struct profile_line *lines;
+    size_t lines_n;
     struct origin origin[PROFILE_KEYS_MAX];
 };
 
@@ -112,8 +120,9 @@ void profile_free(struct profile *p);
 bool profile_set(struct profile *p, const struct key *key, const char *text, struct origin origin,
                  struct err *err);
 
-/* Reads an INI file: keys before any section or in [run]. inih does the parsing; comments begin
- * with ';' or '#'. Unknown sections and keys are refused with file and line. */
+/* Reads an INI file: keys before any section or in [run]; the lines of [matrix] and [expect] are
+ * kept as they are. inih does the parsing; comments begin with ';' or '#'. Other sections and
+ * unknown keys are refused with file and line. */
 bool profile_read_ini(struct profile *p, const char *file, struct err *err);
 
 /* Checks what no single key can know: path given, block fit for direct, and so on. */

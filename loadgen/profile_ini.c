@@ -43,14 +43,31 @@ static int complain(struct reader *r, const char *what)
     return 0;
 }
 
+static int keep_line(struct reader *r, const char *section, const char *name, const char *value)
+{
+    struct profile *p = r->profile;
+    struct profile_line *grown = realloc(p->lines, (p->lines_n + 1) * sizeof(*grown));
+    if (!grown)
+        return complain(r, "out of memory");
+    p->lines = grown;
+    struct profile_line *l = &p->lines[p->lines_n++];
+    *l = (struct profile_line){strdup(section), strdup(name), strdup(value), r->line};
+    return l->section && l->name && l->value ? 1 : complain(r, "out of memory");
+}
+
 static int on_key(void *user, const char *section, const char *name, const char *value)
 {
     struct reader *r = user;
     char text[256];
     if (r->failed)
         return 0;
+    if (strcmp(section, "matrix") == 0 || strcmp(section, "expect") == 0)
+        return keep_line(r, section, name, value);
     if (*section && strcmp(section, "run") != 0) {
-        snprintf(text, sizeof(text), "unknown section [%.80s]; keys belong in [run]", section);
+        snprintf(text, sizeof(text),
+                 "unknown section [%.80s]; keys belong in [run], axes in [matrix], expectations in "
+                 "[expect]",
+                 section);
         return complain(r, text);
     }
     const struct key *key = profile_key(name);
@@ -94,7 +111,7 @@ bool profile_read_ini(struct profile *p, const char *file, struct err *err)
     if (r.failed)
         return false;
     if (bad_line)
-        return err_set(err, STATUS_USAGE, "%s:%d: expected 'key = value' or '[run]'", file,
+        return err_set(err, STATUS_USAGE, "%s:%d: expected 'key = value' or '[section]'", file,
                        bad_line);
     return true;
 }

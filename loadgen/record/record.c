@@ -176,19 +176,30 @@ static bool check_counts(const json_t *record, const char *file, struct err *err
     return true;
 }
 
-/* Parsing from memory takes half the time of json_loadf; a matrix has thousands of records. */
-static json_t *load(FILE *in, size_t len, json_error_t *e)
+/* Parsing from memory takes half the time of json_loadf; a matrix has thousands of records. What
+ * cannot be skimmed, or was no JSON then, is parsed whole for a message with the right line. */
+static json_t *load(FILE *in, size_t len, const struct skim *keep, json_error_t *e)
 {
-    char *text = malloc(len + 1);
-    if (!text)
-        return NULL;
-    len = fread(text, 1, len, in);
-    json_t *record = json_loadb(text, len, JSON_REJECT_DUPLICATES, e);
+    char *text = malloc(len + 1), *part = keep ? malloc(len + 1) : NULL;
+    json_t *record = NULL;
+    if (text) {
+        len = fread(text, 1, len, in);
+        size_t kept = part ? skim_text(text, len, keep, part) : 0;
+        record = kept ? json_loadb(part, kept, JSON_REJECT_DUPLICATES, e) : NULL;
+        if (!record)
+            record = json_loadb(text, len, JSON_REJECT_DUPLICATES, e);
+    }
     free(text);
+    free(part);
     return record;
 }
 
 bool record_read(const char *file, json_t **out, struct err *err)
+{
+    return record_read_part(file, NULL, out, err);
+}
+
+bool record_read_part(const char *file, const struct skim *keep, json_t **out, struct err *err)
 {
     *out = NULL;
     FILE *in = fopen(file, "re");
@@ -206,7 +217,7 @@ bool record_read(const char *file, json_t **out, struct err *err)
                        (long long)st.st_size);
     }
     json_error_t e = {.text = "out of memory"};
-    json_t *record = S_ISREG(st.st_mode) ? load(in, (size_t)st.st_size, &e)
+    json_t *record = S_ISREG(st.st_mode) ? load(in, (size_t)st.st_size, keep, &e)
                                          : json_loadf(in, JSON_REJECT_DUPLICATES, &e);
     fclose(in);
     if (!record)

@@ -118,7 +118,8 @@ static void *reader(void *arg)
     struct jobs *j = arg;
     for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
         struct job *job = &j->all[i];
-        if (record_read(job->path, &job->record, &job->err) && j->n > 1)
+        if (record_read_part(job->path, j->n > 1 ? view_parts : NULL, &job->record, &job->err) &&
+            j->n > 1)
             view_slim(job->record);
     }
     return NULL;

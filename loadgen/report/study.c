@@ -84,6 +84,18 @@ json_t *study_counters(const struct study *s)
     return names;
 }
 
+bool study_has_axis(const struct study *s, const char *path)
+{
+    const char *key = strncmp(path, "profile.", 8) == 0 ? path + 8 : path;
+    for (size_t a = 0; a < s->axes_n; a++) {
+        size_t len = strlen(s->keys[a]);
+        /* the key of a record may carry a unit: block, block_bytes */
+        if (strncmp(key, s->keys[a], len) == 0 && (key[len] == '\0' || key[len] == '_'))
+            return true;
+    }
+    return false;
+}
+
 bool study_repeats(const struct study *s)
 {
     for (size_t i = 0; i < s->cells_n; i++)

@@ -97,6 +97,9 @@ bool study_compare(const struct study *s, size_t cell, size_t base, const char *
 /* The same cell without an instrument; SIZE_MAX when it has none, or there is no such cell. */
 size_t study_without_instrument(const struct study *s, size_t cell);
 
+/* True for "profile.threads" when threads is an axis. */
+bool study_has_axis(const struct study *s, const char *path);
+
 /* Names of all counters that counted runs have, as the keys of an object. New reference. */
 json_t *study_counters(const struct study *s);
 

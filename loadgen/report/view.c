@@ -1,5 +1,6 @@
 #include "view.h"
 
+#include "../record/skim.h"
 #include "fmt.h"
 
 #include <stdio.h>
@@ -192,56 +193,81 @@ bool view_counter_named(const json_t *window, const char *name, struct view_coun
     return object;
 }
 
-static void keep_only(json_t *object, const char *const *keys, size_t n)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe(object, next, key, value)
-    {
-        bool kept = false;
-        for (size_t i = 0; i < n; i++)
-            kept |= strcmp(key, keys[i]) == 0;
-        if (!kept)
-            json_object_del(object, key);
+#define ALL(name)                                                                                  \
+    {                                                                                              \
+        name, NULL                                                                                 \
     }
-}
+static const struct skim of_total[] = {ALL("total"), ALL("total_reason"), {0}};
+static const struct skim of_counters[] = {{"*", of_total}, {0}};
+static const struct skim of_slab[] = {
+    ALL("available"), ALL("reason"), ALL("cache"), {"counters", of_counters}, {0}};
+static const struct skim of_idle[] = {ALL("idle_percent"), {0}};
+static const struct skim of_nodes[] = {{"*", of_idle}, {0}};
+static const struct skim of_cpu[] = {
+    ALL("available"), ALL("reason"), {"all", of_idle}, {"by_node", of_nodes}, {0}};
+static const struct skim of_irq[] = {ALL("available"), ALL("reason"), ALL("total"), {0}};
+static const struct skim of_iowq[] = {ALL("available"), ALL("reason"), ALL("workers_seen"), {0}};
+static const struct skim of_nfs[] = {ALL("available"), ALL("reason"), ALL("read"), {0}};
+static const struct skim of_derived[] = {ALL("objects_per_page"),
+                                         ALL("alloc_per_page"),
+                                         ALL("remote_free_share"),
+                                         ALL("barn_put_fail_share"),
+                                         ALL("barn_get_fail_share"),
+                                         ALL("sheaf_flush_sheaves"),
+                                         ALL("sheaf_flush_sheaves_per_barn_put_fail"),
+                                         ALL("cmpxchg_double_fail_per_million_frees"),
+                                         {0}};
+static const struct skim of_window[] = {ALL("index"),
+                                        ALL("valid"),
+                                        ALL("cut_short"),
+                                        ALL("t0_ns"),
+                                        ALL("window_ns"),
+                                        ALL("notes"),
+                                        ALL("throughput"),
+                                        ALL("latency"),
+                                        ALL("sampling"),
+                                        ALL("lock"),
+                                        {"cpu", of_cpu},
+                                        {"slab", of_slab},
+                                        {"irq", of_irq},
+                                        {"nfs", of_nfs},
+                                        {"iowq", of_iowq},
+                                        {"derived", of_derived},
+                                        {0}};
+static const struct skim of_host[] = {ALL("kernel_release"), ALL("kernel_version"),
+                                      ALL("boot_id"),        ALL("uptime_s"),
+                                      ALL("cpu_model"),      ALL("threads"),
+                                      ALL("nodes"),          ALL("page_bytes"),
+                                      ALL("product_name"),   {0}};
 
-#define KEEP(object, ...)                                                                          \
-    do {                                                                                           \
-        static const char *const keys_[] = {__VA_ARGS__};                                          \
-        keep_only(object, keys_, sizeof(keys_) / sizeof(*keys_));                                  \
-    } while (0)
-
-static void slim_window(json_t *w)
-{
-    const char *name;
-    json_t *o;
-    json_t *cpu = json_object_get(w, "cpu"), *slab = json_object_get(w, "slab");
-    KEEP(w, "index", "valid", "cut_short", "t0_ns", "window_ns", "throughput", "latency", "cpu",
-         "slab", "irq", "iowq", "nfs", "sampling", "derived", "lock", "notes");
-    KEEP(json_object_get(w, "nfs"), "available", "reason", "read");
-    KEEP(json_object_get(w, "irq"), "available", "reason", "total");
-    KEEP(json_object_get(w, "iowq"), "available", "reason", "workers_seen");
-    KEEP(cpu, "available", "reason", "all", "by_node");
-    KEEP(json_object_get(cpu, "all"), "idle_percent");
-    json_object_foreach(json_object_get(cpu, "by_node"), name, o) KEEP(o, "idle_percent");
-    KEEP(slab, "available", "reason", "cache", "counters");
-    json_object_del(json_object_get(w, "derived"), "counters_per_gib");
-    json_object_foreach(json_object_get(slab, "counters"), name, o)
-    {
-        json_t *total = json_object_get(o, "total");
-        if (total)
-            json_object_set(json_object_get(slab, "counters"), name, total);
-    }
-}
+const struct skim view_parts[] = {ALL("schema"),
+                                  ALL("schema_version"),
+                                  ALL("started_at"),
+                                  ALL("label"),
+                                  ALL("status"),
+                                  ALL("exit_status"),
+                                  ALL("cut_short"),
+                                  ALL("notes"),
+                                  ALL("profile"),
+                                  ALL("matrix"),
+                                  {"host", of_host},
+                                  {"windows", of_window},
+                                  {0}};
 
 void view_slim(json_t *record)
 {
     size_t i;
-    json_t *w;
-    KEEP(json_object_get(record, "host"), "kernel_release", "boot_id", "uptime_s", "cpu_model");
-    KEEP(record, "schema", "schema_version", "started_at", "label", "status", "exit_status",
-         "cut_short", "notes", "profile", "host", "matrix", "windows");
-    json_array_foreach(json_object_get(record, "windows"), i, w) slim_window(w);
+    json_t *w, *o;
+    const char *name;
+    skim_object(record, view_parts);
+    json_array_foreach(json_object_get(record, "windows"), i, w)
+    {
+        json_t *counters = json_object_get(json_object_get(w, "slab"), "counters");
+        json_object_foreach(counters, name, o)
+        {
+            json_t *total = json_object_get(o, "total");
+            if (total)
+                json_object_set(counters, name, total);
+        }
+    }
 }

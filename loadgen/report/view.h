@@ -2,6 +2,8 @@
 #ifndef NUMALOAD_VIEW_H
 #define NUMALOAD_VIEW_H
 
+#include "../record/skim.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +36,8 @@ const char *view_instrument(const json_t *record);
 
 /* One name for the run: its label, or "workload / cqs". */
 struct view_word view_name(const json_t *record);
+
+extern const struct skim view_parts[]; /* what view_slim keeps: for record_read_part */
 
 /* Takes out of a record what only the report of that one run shows (by node, by interrupt, by
  * thread), so that thousands fit in memory side by side. */

@@ -58,7 +58,7 @@ statement "$cross >= 1.05"
 # side by side on request, and a check needs expectations
 expect 0 'Throughput by placement' "$numaload" report --runs "$folder"
 expect 2 '' "$numaload" report --runs --check "$folder"
-expect 2 'has no \[expect\] section' "$numaload" report --check "$data/t3-a-none.json"
+expect 2 'there is no \[expect\] section' "$numaload" report --check "$data/t3-a-none.json"
 
 # bad records are named and left out; the rest is reported
 echo '{"schema": "numaload-record", "schema_version": 2}' >"$folder/run-0011.json"
@@ -84,3 +84,16 @@ echo '{' >"$work/bad/plan.json"
 expect 0 'plan\.json" is not JSON' "$numaload" report "$work/bad"
 rm "$work/bad/plan.json"
 expect 0 'Throughput' "$numaload" report "$work/bad" # one record: the report of that run
+
+# statements of a profile, over records that have no plan
+printf '[expect]\nlocal = median(remote_free_share, cpus=node:0) <= 0.001\n' >"$work/e.ini"
+expect 0 'local reproduced: 0\.0000235' "$numaload" report --check --expect "$work/e.ini" "$folder"
+expect 0 'local undecided: 0\.0000235; a cell with a single run' \
+    "$numaload" report --expect "$work/e.ini" "$data/t3-a-none.json" "$data/t3-b-none.json"
+printf '[expect]\n\nlocal = median(remote_share) < 1\n' >"$work/e.ini"
+expect 2 "e.ini:3: expectation 'local': unknown metric 'remote_share'" \
+    "$numaload" report --expect "$work/e.ini" "$folder"
+printf '[run]\n' >"$work/e.ini"
+expect 2 'e.ini has no \[expect\] section' "$numaload" report --expect "$work/e.ini" "$folder"
+expect 125 'cross_cost undecided: 1\.09' "$numaload" report --check --format text \
+    --expect "$source_dir/profiles/published.ini" "$data"

@@ -327,7 +327,8 @@ static void other_formats(void **state)
     static bool (*const formats[])(FILE *, const struct study *, struct err *) = {
         study_json, study_markdown, study_csv, study_html};
     static const char *const says[] = {"\"answer\": \"reproduced\"", "| B node1 | 5 | 44.30 |",
-                                       "left_out,label,started_at,status,matrix.run", "plot-timeline"};
+                                       "left_out,label,started_at,status,matrix.run",
+                                       "plot-timeline"};
     for (int i = 0; i < 4; i++) {
         char *text;
         size_t len;

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Two folders side by side: what differs, what must not be compared.
+. "$(dirname "$0")/lib.sh"
+data=$source_dir/tests/data/published
+
+# make FOLDER FACTOR [PYTHON]: two cells, three boots of two blocks; r and w can be changed.
+make() {
+    mkdir -p "$1"
+    /usr/bin/python3 - "$data/t3-b-none.json" "$1" "$2" "${3:-}" <<'PY'
+import copy, json, sys
+
+base, folder, factor, change = json.load(open(sys.argv[1])), sys.argv[2], float(sys.argv[3]), sys.argv[4]
+run = 0
+for block in range(6):
+    for i, cpus in enumerate(("node:0", "node:1")):
+        run += 1
+        r = copy.deepcopy(base)
+        w = r["windows"][0]
+        r["profile"]["cpus"] = cpus
+        r["host"]["boot_id"] = "%s %d" % (folder, block // 2)
+        r["started_at"] = "2026-09-01T%02d:%02d:00Z" % (block, i)
+        w["throughput"]["bytes_per_s"] = factor * 1e9 * (40 + 4 * i + (run * 7 % 5) / 100)
+        exec(change)
+        json.dump(r, open("%s/run-%02d.json" % (folder, run), "w"))
+PY
+}
+
+make "$work/a" 1
+make "$work/b" 1.1
+make "$work/same" 1.0001
+expect 0 "node0 faster by 10" "$numaload" compare "$work/a" "$work/b"
+expect 0 "node1 faster by 1?[0-9.]+ %.* all cells faster by" "$numaload" compare "$work/a" "$work/b"
+expect 0 "over 3 boots a side" "$numaload" compare "$work/a" "$work/b"
+expect 0 "node0 slower by" "$numaload" compare "$work/b" "$work/a"
+expect 0 "node0 no difference larger than" "$numaload" compare "$work/a" "$work/same"
+expect 0 '"schema": "numaload-compare"' "$numaload" compare --format json "$work/a" "$work/b"
+expect 0 "# numaload: B against A" "$numaload" compare --format=markdown "$work/a" "$work/b"
+expect 0 "</html>" "$numaload" compare --format html "$work/a" "$work/b"
+"$numaload" compare "$work/a" "$work/b" >"$work/text"
+check "wider than a mail" awk 'length > 72 { exit 1 }' "$work/text"
+
+make "$work/other" 1 'r["host"]["cpu_model"] = "another"'
+expect 2 "another CPU: Intel.* and another; --force" "$numaload" compare "$work/a" "$work/other"
+expect 0 "!! another CPU" "$numaload" compare --force "$work/a" "$work/other"
+make "$work/load" 1 'r["profile"]["threads"] = 8'
+expect 2 "another threads|another number|threads: 160 and 8" "$numaload" compare "$work/a" "$work/load"
+make "$work/counters" 1 'w["slab"]["counters"]["new_one"] = {"total": 5}'
+expect 0 "counters are not compared, the sets differ; only B has new_one" \
+    "$numaload" compare "$work/a" "$work/counters"
+make "$work/one" 1.1 'r["host"]["boot_id"] = "x"'
+expect 0 "one side is one boot: what differs may be the boot" \
+    "$numaload" compare "$work/a" "$work/one"
+make "$work/cells" 1 'r["profile"]["cpus"] = "cpus:%d" % i'
+expect 1 "no cell in common: A has node0, B has cpus 0" "$numaload" compare "$work/a" "$work/cells"
+
+expect 2 "name two folders" "$numaload" compare "$work/a"
+expect 2 "unknown option '--x'" "$numaload" compare --x "$work/a" "$work/b"
+expect 2 "none of text, markdown, json, html" "$numaload" compare --format csv "$work/a" "$work/b"
+mkdir "$work/empty"
+expect 1 "holds no records" "$numaload" compare "$work/a" "$work/empty"
+expect 0 "usage: numaload compare" "$numaload" compare --help
