@@ -1,5 +1,6 @@
 #include "args.h"
 #include "cmd.h"
+#include "engine/nfs_rdma_prepare.h"
 #include "front.h"
 #include "run/live.h"
 #include "run/prepare.h"
@@ -47,7 +48,8 @@ static int prepare(int argc, char **argv)
              "Writes real data, which depends on the salt and the offset, and leaves\n"
              "FILE.numaload beside it. --path may be given several times and have ranges\n"
              "(f[1-4]); with --files N it is a directory. A file that numaload did not\n"
-             "write is not overwritten, unless --allow-overwrite.\n\n"
+             "write is not overwritten, unless --allow-overwrite. FILE may be a URL of engine\n"
+             "nfs-rdma: it is written over one connection then, by one thread.\n\n"
              "Keys and defaults: path, size, files, block [1M], threads [4], engine [sync],\n"
              "iodepth [1], direct [no], salt [1], allow-overwrite [no].\n\n"
              "Exit status: 0 done; 1 failed; 2 usage.");
@@ -59,7 +61,8 @@ static int prepare(int argc, char **argv)
         goto fail;
     }
     struct prepared done;
-    if (!defaults(&p, &err) || !prepare_files(&p, &done, &err))
+    if (nfs_rdma_named(&p) ? !nfs_rdma_prepare(&p, &done, &err)
+                           : !defaults(&p, &err) || !prepare_files(&p, &done, &err))
         goto fail;
     char size[32];
     double seconds = (double)done.ns / 1e9;

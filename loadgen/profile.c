@@ -119,7 +119,9 @@ const struct key profile_keys[] = {
      .help =
          "How I/O is done: aio submits inline from the calling thread, as elbencho does (the "
          "published load); uring is io_uring; sync is pread, one I/O at a time; libnfs is an NFS "
-         "client of its own over TCP, whose path is nfs://SERVER/FOLDER/FILE?version=3 or 4."},
+         "client of its own over TCP, whose path is nfs://SERVER/FOLDER/FILE?version=3 or 4; "
+         "nfs-rdma is one over RDMA, with completion queues of its own, whose path is "
+         "nfs-rdma://SERVER[:PORT]/EXPORT/FILE[?mountport=N]."},
     {.name = "block",
      .type = KEY_SIZE,
      .offset = FIELD(block_bytes),
@@ -160,7 +162,7 @@ const struct key profile_keys[] = {
      .max = 3600 * SECOND,
      .meta = "TIME",
      .help = "Longest time one I/O may take before the run fails; of engines that speak to a "
-             "server themselves (libnfs)."},
+             "server themselves (libnfs, nfs-rdma)."},
     {.name = "direct",
      .type = KEY_BOOL,
      .offset = FIELD(direct),
@@ -234,6 +236,14 @@ const struct key profile_keys[] = {
      .meta = "LIST",
      .help = "For engines that make completion queues of their own: auto (a vector whose interrupt "
              "is where cq asks; the threads take turns), or the vectors to take, such as 0,2-5."},
+    {.name = "nconnect",
+     .type = KEY_COUNT,
+     .offset = FIELD(nconnect),
+     .def = "1",
+     .min = 1,
+     .max = 16,
+     .meta = "N",
+     .help = "Connections of each thread, of engine nfs-rdma."},
     {.name = "strict",
      .type = KEY_BOOL,
      .offset = FIELD(strict),

@@ -83,6 +83,7 @@ struct profile {
     char *numa_balancing;
     char *wq_scope;
     char *comp_vector;
+    uint64_t nconnect;
     char *irqbalance;
     bool strict;
     uint64_t min_share_percent;

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-extern const struct engine_ops engine_uring, engine_aio, engine_sync, engine_libnfs;
+extern const struct engine_ops engine_uring, engine_aio, engine_sync, engine_libnfs,
+    engine_nfs_rdma;
 
-const char *const engine_names[] = {"uring", "aio", "sync", "libnfs", NULL};
+const char *const engine_names[] = {"uring", "aio", "sync", "libnfs", "nfs-rdma", NULL};
 
 const struct engine_ops *const engines[] = {
 #ifdef HAVE_URING
@@ -16,6 +17,9 @@ const struct engine_ops *const engines[] = {
     &engine_sync,
 #ifdef HAVE_LIBNFS
     &engine_libnfs,
+#endif
+#ifdef HAVE_VERBS
+    &engine_nfs_rdma,
 #endif
     NULL,
 };

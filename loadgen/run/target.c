@@ -363,6 +363,7 @@ void target_free(struct target *t)
         free(t->files[i].mount_options);
     }
     free(t->files);
+    free(t->located);
     *t = (struct target){0};
 }
 

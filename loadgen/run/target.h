@@ -24,6 +24,7 @@ struct target {
     struct target_file *files;
     unsigned files_n;
     uint64_t blocks; /* of all files */
+    void *located;   /* what an engine's locate() keeps for its threads; freed with the target */
 };
 
 /* Adds what an engine's locate() found under a name of its own. */
