@@ -33,7 +33,7 @@ static void help(void)
          "placement, says where it and its interrupts really ran, and puts everything back.\n\n"
          "PLACEMENT: --cpus WORD --mem WORD --cq WORD --device NAME --unbound WORD --rps WORD\n"
          "--wq-scope WORD --path FILE (finds the device behind it)\n"
-         "--numa-balancing off --irqbalance ignore --strict --min-share-percent N\n"
+         "--numa-balancing off --irqbalance WORD --strict --min-share-percent N\n"
          "--allow-partial, as in 'numaload run --help'; a profile can be given as well.\n"
          "--dry-run prints each write that would be made. --run-dir DIR is for the journal\n"
          "(/run/numaload).\n\n"
@@ -78,6 +78,8 @@ static void print_levers(FILE *out, const json_t *levers)
     json_array_foreach(levers, i, l)
     {
         const json_t *reached = json_object_get(l, "reached");
+        if (strncmp(text_in(l, "reason"), "not needed", 10) == 0)
+            continue;
         fprintf(out, "%-15s %-12s %-7s %s\n", text_in(l, "lever"), text_in(l, "asked"),
                 json_is_true(reached)    ? "yes"
                 : json_is_false(reached) ? "NO"

@@ -172,6 +172,12 @@ static json_t *device_json(const struct topo *t, const struct interrupts *in, co
                       *d.netdev ? d.netdev : NULL, "warning", warning, "vectors_not_in_use",
                       (json_int_t)(d.irqs_n - json_array_size(vectors)), "vectors", vectors);
         free(warning);
+        if (d.lowers) {
+            json_t *lowers = json_array();
+            for (char **name_of = d.lowers; *name_of; name_of++)
+                json_array_append_new(lowers, json_string(*name_of));
+            json_object_set_new(o, "made_of", lowers);
+        }
         if (d.kind == DEVICE_RDMA)
             json_object_set_new(o, "rdma", rdma_json(name));
     }
@@ -294,11 +300,15 @@ static void print_device(const json_t *d)
         printf("node unknown, local CPUs %s", text_in(d, "local_cpus"));
     if (json_is_string(json_object_get(d, "interface")))
         printf(", on %s", text_in(d, "interface"));
+    json_array_foreach(json_object_get(d, "made_of"), i, v)
+        printf("%s%s", i ? ", " : ", with the interrupts of ", json_string_value(v));
     puts("");
     if (json_is_string(json_object_get(d, "warning")))
         printf("  warning: %s\n", text_in(d, "warning"));
     if (json_is_object(json_object_get(d, "rdma")))
         verbs_device_print(json_object_get(d, "rdma"));
+    if (json_array_size(json_object_get(d, "made_of")))
+        return; /* they stand with those devices */
     if (json_array_size(vectors))
         printf("  %5s  %-10s %-8s %4s %12s  %-10s  %s\n", "irq", "CPUs", "now", "node", "count",
                "use", "name");

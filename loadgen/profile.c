@@ -256,7 +256,8 @@ const struct key profile_keys[] = {
      .min = 1,
      .max = 100,
      .meta = "N",
-     .help = "Share of the interrupts that must fire where cq asks for the window to be valid."},
+     .help = "Share that must be where cq or unbound asks for the window to be valid: of the "
+             "interrupts that fired or, where work queues decide instead, of the slab's frees."},
     {.name = "irqbalance",
      .type = KEY_TEXT,
      .offset = FIELD(irqbalance),

@@ -203,6 +203,12 @@ bool behind_rdma_of(const char *netdev, char *name, struct err *err)
     for (char **p = names; *p; p++)
         text_append(&list, "%s%s", list ? ", " : "", *p);
     sysroot_list_free(names);
+    /* An interface that is made of others may have its GIDs on one of them. */
+    char **lowers = found ? NULL : device_lowers(netdev);
+    for (char **lower = lowers; lower && *lower && !found; lower++)
+        found = behind_rdma_of(*lower, name, NULL);
+    if (lowers)
+        sysroot_list_free(lowers);
     if (!found)
         err_set(err, STATUS_USAGE, "no RDMA device has a GID on %s (looked at: %s)", netdev,
                 list ? list : "none");

@@ -93,27 +93,33 @@ bool device_irq_number(const char *name, unsigned *irq)
     return true;
 }
 
+static bool add_irq(struct device *d, unsigned irq, struct err *err)
+{
+    unsigned *bigger = realloc(d->irqs, (d->irqs_n + 1) * sizeof(*bigger));
+    if (!bigger)
+        return err_set(err, STATUS_FAILED, "device: out of memory");
+    d->irqs = bigger;
+    d->irqs[d->irqs_n++] = irq;
+    return true;
+}
+
 static bool read_irqs(struct device *d, const char *pci, struct err *err)
 {
     char path[PATH_MAX], **names;
     int64_t line;
+    unsigned irq;
     join(path, pci, "msi_irqs");
     ssize_t n = sysroot_list(path, &names);
     d->msi = n >= 0;
     if (n < 0) {
         join(path, pci, "irq");
-        if (sysroot_read_i64(path, &line) || line <= 0)
-            return true;
-        d->irqs = malloc(sizeof(*d->irqs));
-        if (d->irqs)
-            d->irqs[d->irqs_n++] = (unsigned)line;
-        return d->irqs || err_set(err, STATUS_FAILED, "device: out of memory");
+        return sysroot_read_i64(path, &line) || line <= 0 || add_irq(d, (unsigned)line, err);
     }
-    d->irqs = calloc((size_t)n + 1, sizeof(*d->irqs));
-    bool ok = d->irqs || err_set(err, STATUS_FAILED, "device: out of memory");
+    bool ok = true;
     for (char **p = names; ok && *p; p++)
-        ok = device_irq_number(*p, &d->irqs[d->irqs_n++]) ||
-             err_set(err, STATUS_FAILED, "%s: '%s' is not an interrupt", path, *p);
+        ok = device_irq_number(*p, &irq)
+                 ? add_irq(d, irq, err)
+                 : err_set(err, STATUS_FAILED, "%s: '%s' is not an interrupt", path, *p);
     sysroot_list_free(names);
     return ok;
 }
@@ -152,6 +158,89 @@ static bool read_function(struct device *d, const char *class_path, struct err *
     return read_irqs(d, pci, err);
 }
 
+/* ---- devices that are made of others ---- */
+
+static bool has_hardware(const char *netdev)
+{
+    char dir[PATH_MAX], device[PATH_MAX], pci[PATH_MAX];
+    join(dir, kinds[DEVICE_NET].dir, netdev);
+    join(device, dir, "device");
+    return find_function(device, pci, sizeof(pci));
+}
+
+/* Adds a name once. False when memory is out. */
+static bool add_name(char ***names, size_t *n, const char *name)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp((*names)[i], name) == 0)
+            return true;
+    char **bigger = realloc(*names, (*n + 2) * sizeof(*bigger));
+    if (!bigger)
+        return false;
+    *names = bigger;
+    bigger[*n] = strdup(name);
+    if (!bigger[*n])
+        return false;
+    bigger[++*n] = NULL;
+    return true;
+}
+
+static void add_lowers(char ***names, size_t *n, const char *netdev, unsigned depth)
+{
+    char dir[PATH_MAX], **entries;
+    join(dir, kinds[DEVICE_NET].dir, netdev);
+    if (depth > CLIMB_MAX || sysroot_list(dir, &entries) < 0)
+        return;
+    for (char **e = entries; *e; e++) {
+        if (strncmp(*e, "lower_", 6) != 0)
+            continue;
+        if (!has_hardware(*e + 6))
+            add_lowers(names, n, *e + 6, depth + 1);
+        else if (!add_name(names, n, *e + 6))
+            break;
+    }
+    sysroot_list_free(entries);
+}
+
+char **device_lowers(const char *netdev)
+{
+    char **names = NULL;
+    size_t n = 0;
+    if (!has_hardware(netdev))
+        add_lowers(&names, &n, netdev, 0);
+    return names;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+    return (x > y) - (x < y);
+}
+
+/* Takes the lower devices' interrupts and CPUs together; the node only when they agree. */
+static bool read_lowers(struct device *d, struct err *err)
+{
+    d->lowers = device_lowers(d->name);
+    for (char **name = d->lowers; name && *name; name++) {
+        struct device lower;
+        bool ok = device_find(&lower, *name, err);
+        for (size_t i = 0; ok && i < lower.irqs_n; i++)
+            ok = add_irq(d, lower.irqs[i], err);
+        if (ok) {
+            hwloc_bitmap_or(d->local_cpus, d->local_cpus, lower.local_cpus);
+            d->numa_node =
+                name == d->lowers || d->numa_node == lower.numa_node ? lower.numa_node : -1;
+            d->msi |= lower.msi;
+        }
+        device_free(&lower);
+        if (!ok)
+            return false;
+    }
+    if (d->irqs_n)
+        qsort(d->irqs, d->irqs_n, sizeof(*d->irqs), by_number);
+    return true;
+}
+
 bool device_find(struct device *d, const char *name, struct err *err)
 {
     *d = (struct device){.numa_node = -1};
@@ -175,7 +264,7 @@ bool device_find(struct device *d, const char *name, struct err *err)
                 read_word(d->netdev, sizeof(d->netdev), file);
             }
         }
-        if (!read_function(d, path, err))
+        if (!read_function(d, path, err) || (k == DEVICE_NET && !read_lowers(d, err)))
             return err_prefix(err, "device '%s'", name);
         join(file, path, "device");
         d->soft = k == DEVICE_RDMA && !exists(file);
@@ -188,6 +277,9 @@ void device_free(struct device *d)
 {
     hwloc_bitmap_free(d->local_cpus);
     free(d->irqs);
+    if (d->lowers)
+        sysroot_list_free(d->lowers);
+    d->lowers = NULL;
     d->local_cpus = NULL;
     d->irqs = NULL;
     d->irqs_n = 0;

@@ -20,9 +20,11 @@ struct device {
     enum device_kind kind;
     bool soft;                    /* made in software (soft-RoCE, soft-iWARP): no interrupts */
     char netdev[DEVICE_NAME_MAX]; /* of an RDMA device: the interface behind it; "" when unknown */
-    int numa_node;                /* as the kernel says; -1: it does not know */
-    hwloc_bitmap_t local_cpus;    /* local_cpulist, empty when there is none */
-    unsigned *irqs;               /* numbers, ascending */
+    char **lowers;                /* of a bond, VLAN or bridge: the network devices with hardware
+                                     that it is made of, whose interrupts these are; NULL: none */
+    int numa_node; /* as the kernel says; -1: it does not know, or the lower devices differ */
+    hwloc_bitmap_t local_cpus; /* local_cpulist, empty when there is none */
+    unsigned *irqs;            /* numbers, ascending */
     size_t irqs_n;
     bool msi; /* false: the one legacy interrupt line, or none at all */
 };
@@ -31,6 +33,11 @@ struct device {
  * listing the names that exist. Release with device_free, also after a refusal. */
 bool device_find(struct device *d, const char *name, struct err *err);
 void device_free(struct device *d);
+
+/* Names of the network devices with hardware below one that is made of others (bond, team, VLAN,
+ * bridge, macvlan), found through the lower_* links of /sys/class/net. NULL: there are none. Free
+ * with sysroot_list_free. */
+char **device_lowers(const char *netdev);
 
 /* The name of an entry of msi_irqs: digits only, at most nine. */
 bool device_irq_number(const char *name, unsigned *irq);

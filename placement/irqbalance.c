@@ -76,8 +76,11 @@ static json_t *strings_of(int pid, const char *name, const char *prefix)
 /* The service that a process belongs to, by its control group; NULL: none. */
 static char *unit_of(int pid)
 {
-    char *text, *unit = NULL;
-    if (!sysroot_live() || access(SYSTEMD_RUNS, F_OK) || read_of(pid, "cgroup", &text) < 0)
+    char *text, *unit = NULL, **names;
+    if (sysroot_list(SYSTEMD_RUNS, &names) < 0)
+        return NULL;
+    sysroot_list_free(names);
+    if (read_of(pid, "cgroup", &text) < 0)
         return NULL;
     for (char *save, *line = strtok_r(text, "\n", &save); line && !unit;
          line = strtok_r(NULL, "\n", &save)) {

@@ -274,6 +274,25 @@ static json_t *text_json(const char *text)
 
 /* effective_affinity follows a write only with the next interrupt, so before that it says nothing.
  */
+static bool has_fired(const struct irq *l, size_t i, const struct vector_counts *b)
+{
+    return l->applied.read && b->total[i] != l->applied.total[i];
+}
+
+/* "25 (virtio1-input.0) on CPU 3; ..." of vectors that took the affinity and fire elsewhere, as
+ * some interrupt controllers have it; NULL: none. */
+static char *list_outside(const struct irq *l, const struct vector_counts *b)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < l->vectors.n; i++) {
+        const struct vector *v = &l->vectors.list[i];
+        if (l->base.values[i].s.after && has_fired(l, i, b) && outside(b->effective[i], v->accept))
+            text_append(&text, "%s%u (%s) on CPU %s", text ? "; " : "", v->irq, v->action,
+                        b->effective[i]);
+    }
+    return text;
+}
+
 static json_t *vector_json(const struct place *p, const struct irq *l, size_t i,
                            const struct vector_counts *a, const struct vector_counts *b,
                            unsigned to)
@@ -285,7 +304,7 @@ static json_t *vector_json(const struct place *p, const struct irq *l, size_t i,
     if (!by_node)
         return json_null();
     vector_delta_by_node(a, b, i, p->topo, by_node);
-    bool fired = l->applied.read && b->total[i] != l->applied.total[i];
+    bool fired = has_fired(l, i, b);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:b, s:o}", "irq", (int)v->irq, "name",
         v->action, "use", vector_use_name(v->use), "cpus_before", text_json(value->s.before),
@@ -354,14 +373,16 @@ static void judge(const struct place *p, const struct irq *l, const struct lever
     } else if (!t->total) {
         out->reason = text_printf("no interrupt of %s fired in the window", p->device.name);
     } else if ((double)t->accepted < min * (double)t->total) {
-        char *refused = list_refused(l);
+        char *refused = list_refused(l), *elsewhere = list_outside(l, b);
         out->reached = REACHED_NO;
-        out->reason =
-            text_printf("only %.3g %% of the interrupts fired where asked, at least %.3g %% "
-                        "must%s%s",
-                        100.0 * (double)t->accepted / (double)t->total, 100.0 * min,
-                        refused ? "; not moved: " : "", refused ? refused : "");
+        out->reason = text_printf(
+            "only %.3g %% of the interrupts fired where asked, at least %.3g %% "
+            "must%s%s%s%s",
+            100.0 * (double)t->accepted / (double)t->total, 100.0 * min,
+            refused ? "; not moved: " : "", refused ? refused : "",
+            elsewhere ? "; took it and fire elsewhere: " : "", elsewhere ? elsewhere : "");
         free(refused);
+        free(elsewhere);
     } else {
         out->reached = REACHED_YES;
     }

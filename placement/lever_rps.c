@@ -56,6 +56,11 @@ static bool plan(struct place *p, const struct word *w, struct masks *l, struct 
     }
     if (*netdev)
         add_queues(l, netdev);
+    char **lowers = *netdev ? device_lowers(netdev) : NULL;
+    for (char **lower = lowers; lower && *lower; lower++)
+        add_queues(l, *lower);
+    if (lowers)
+        sysroot_list_free(lowers);
     if (l->base.asked && !l->base.values_n)
         return err_set(err, STATUS_FAILED, KEY " = %s: %s has no rps or xps masks", p->ask.rps,
                        netdev);

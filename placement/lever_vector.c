@@ -419,9 +419,9 @@ static void observe(const struct place *p, const struct lever *lever, const stru
     const struct vector_lever *l = (const struct vector_lever *)lever;
     struct tally t = {.by_node = calloc(p->topo->nodes_n, sizeof(*t.by_node))};
     if (!p->ask.own_cqs || !l->choices_n || !t.by_node) {
-        out->reason =
-            text_printf(p->ask.own_cqs ? "no completion queue was made"
-                                       : "the engine makes no completion queues of its own");
+        out->reason = text_printf(
+            p->ask.own_cqs ? "no completion queue was made"
+                           : "not needed: the engine makes no completion queues of its own");
         free(t.by_node);
         return;
     }
@@ -448,7 +448,7 @@ static void release(struct lever *lever)
 }
 
 const struct lever_ops lever_vector = {
-    .name = KEY,
+    .name = "comp_vector",
     .probe = probe,
     .edge = edge,
     .observe = observe,

@@ -1,6 +1,7 @@
 #include "lever.h"
 
 #include "behind.h"
+#include "masks.h"
 #include "sysroot.h"
 #include "text.h"
 
@@ -43,7 +44,8 @@ static bool copy_ask(struct place *p, const struct place_ask *ask)
 static bool needs_device(const struct place_ask *ask)
 {
     return strcmp(ask->cq, "leave") != 0 || strcmp(ask->rps, "leave") != 0 ||
-           strcmp(ask->cpus, "nic") == 0 || strcmp(ask->cpus, "remote") == 0;
+           strcmp(ask->cpus, "nic") == 0 || strcmp(ask->cpus, "remote") == 0 ||
+           ask->own_cqs; /* to tell what the vectors that are taken do */
 }
 
 static void say_device(const struct place *p)
@@ -303,6 +305,55 @@ bool place_observe(struct place *p, const struct place_thread_seen *seen, size_t
         free(s.reason);
     }
     return all;
+}
+
+/* The CPUs that cq or unbound asks for; NULL: none in particular. Caller frees. */
+static hwloc_bitmap_t completion_cpus(const struct place *p, struct place_completions *out)
+{
+    struct word w;
+    hwloc_bitmap_t cpus = NULL;
+    bool ok = word_parse(&w, "cq", p->ask.cq, CQ_WORDS, NULL);
+    *out = (struct place_completions){.key = "cq", .word = p->ask.cq};
+    if (!ok || w.kind == WORD_BALANCED) {
+        ok = false;
+    } else if (w.kind != WORD_LEAVE) {
+        out->by_interrupts = !p->workqueue_cpus;
+        cpus = hwloc_bitmap_alloc();
+        ok = cpus && lever_cpus_of_word(p, "cq", p->ask.cq, &w, USABLE_FOR_KERNEL, cpus, NULL);
+    } else {
+        out->key = "unbound";
+        out->word = p->ask.unbound;
+        for (size_t i = 0; i < p->levers_n; i++)
+            if (p->levers[i]->ops == &lever_unbound && ((struct masks *)p->levers[i])->want)
+                cpus = hwloc_bitmap_dup(((struct masks *)p->levers[i])->want);
+    }
+    word_free(&w);
+    if (!ok) {
+        hwloc_bitmap_free(cpus);
+        cpus = NULL;
+    }
+    return cpus;
+}
+
+bool place_completion_nodes(const struct place *p, struct place_completions *out)
+{
+    hwloc_bitmap_t cpus = completion_cpus(p, out);
+    out->min_share = lever_min_share(p);
+    out->nodes = cpus ? hwloc_bitmap_alloc() : NULL;
+    bool some_not = false;
+    for (unsigned n = 0; out->nodes && n < p->topo->nodes_n; n++) {
+        hwloc_const_bitmap_t listed = p->topo->nodes[n].listed;
+        if (hwloc_bitmap_intersects(listed, cpus))
+            hwloc_bitmap_set(out->nodes, (unsigned)p->topo->nodes[n].id);
+        else
+            some_not |= hwloc_bitmap_intersects(listed, p->topo->online);
+    }
+    hwloc_bitmap_free(cpus);
+    if (some_not)
+        return true;
+    hwloc_bitmap_free(out->nodes);
+    out->nodes = NULL;
+    return false;
 }
 
 /* The first refusal stays in front, the others follow it. */

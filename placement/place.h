@@ -119,6 +119,17 @@ void place_query_pages(struct place *p, const struct place_buffer *buffers, size
 bool place_observe(struct place *p, const struct place_thread_seen *seen, size_t n, unsigned from,
                    unsigned to, json_t *levers);
 
+/* The nodes where completions are asked to be handled. */
+struct place_completions {
+    const char *key, *word; /* "cq" and "node:1" */
+    hwloc_bitmap_t nodes;   /* the caller frees it */
+    bool by_interrupts;     /* false: through the masks of work queues alone */
+    double min_share;
+};
+
+/* False when nothing is asked of them, or all nodes with CPUs. */
+bool place_completion_nodes(const struct place *p, struct place_completions *out);
+
 /* Puts every machine-wide value back. Safe to call twice and after a failed apply; place_free calls
  * it. Returns false and says what is left when a value could not be put back, or was changed by
  * somebody else and kept. */

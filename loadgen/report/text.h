@@ -32,4 +32,7 @@ size_t text_nodes(const json_t *by_node, const char **ids, size_t max);
 void text_counters(FILE *out, const json_t *window);
 void text_checks(FILE *out, const json_t *record, const json_t *window);
 
+/* Where completions ran, when it could be told: frees by node and the kernel's workers. */
+void text_completions(FILE *out, const json_t *window);
+
 #endif

@@ -426,6 +426,7 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err)
     say_placement(out, window);
     say_windows(out, record, window);
     say_throughput(out, record, window);
+    text_completions(out, window);
     say_cpu(out, window);
     text_counters(out, window);
     text_checks(out, record, window);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "outcome.h"
 
+#include "../record/completions.h"
 #include "../record/derived.h"
 #include "../record/notes.h"
 #include "window.h"
@@ -119,6 +120,7 @@ void outcome_window(struct run *r, unsigned phase, bool cut)
     check_rate(r, w, notes);
     observe(r, w, phase, notes);
     sampling_window(r->sampling, phase, phase + 1, w, notes);
+    json_object_set_new(w, "completions", completions_of_window(w, r->place, notes));
     json_object_set_new(w, "derived", derived_from_window(w));
     json_object_set_new(w, "valid", json_boolean(note_worst(notes) < NOTE_INVALID));
     json_object_set_new(w, "notes", notes);

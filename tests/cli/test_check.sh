@@ -62,6 +62,13 @@ rm -r "$work/tree/boot"
 found 0 note kernel-debugging "cannot be told: neither /proc/config.gz nor /boot"
 put proc/77/comm 'irqbalance\n'
 found 3 spoils irqbalance "irqbalance \(pid 77\).*systemctl stop irqbalance"
+put proc/77/comm 'irqbalance\n'
+"$numaload" check --sysroot "$work/tree" "${load[@]}" --cq node:0 --device eth0 --irqbalance stop \
+    --json >"$work/c.json"
+check "irqbalance = stop deals with it" /usr/bin/python3 -c \
+    'import json, sys; sys.exit("irqbalance" not in json.load(open(sys.argv[1]))["in_order"])' \
+    "$work/c.json"
+fresh
 put proc/sys/kernel/numa_balancing '1\n'
 found 3 spoils numa-balancing "kernel.numa_balancing = 1"
 put proc/sys/kernel/numa_balancing '1\n'

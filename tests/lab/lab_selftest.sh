@@ -5,36 +5,7 @@
 #   run  a lab for one command
 # Exit status: 0 passed, 1 failed, 77 this machine cannot run the lab.
 # shellcheck disable=SC2016 # most quoted scripts are for the guest's shell
-set -euo pipefail
-
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-lab=$root/tools/lab
-name=selftest$$
-work=$(mktemp -d)
-failed=0
-
-cleanup() {
-    "$lab" down --name "$name" || true
-    rm -rf "$work"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-ok() { printf 'ok      %s\n' "$1"; }
-bad() {
-    printf 'FAILED  %s\n' "$1"
-    [ $# -lt 2 ] || printf '        %s\n' "${@:2}"
-    failed=1
-}
-# check TEXT EXPECTED GOT
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected: $2" "got:      $3"; fi; }
-# in_lab COMMAND...: stdout in $got, stderr in $err, exit status in $rc
-in_lab() {
-    rc=0
-    got=$("$lab" run --name "$name" -- "$@" 2>"$work/err") || rc=$?
-    err=$(cat "$work/err")
-}
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 test_streams() {
     in_lab sh -c 'echo to stdout; echo to stderr >&2; exit 37'

@@ -2,11 +2,7 @@
 # The program is $NUMALOAD, or the one of the release build.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables are for the test that sources this
-set -euo pipefail
-
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-lab=$root/tools/lab
-name=$(basename "$0" .sh | tr _ -)$$
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 numaload=${NUMALOAD:-$root/build/release/numaload}
 # CTest gives the program and the source folder first.
 case ${1:-} in
@@ -16,24 +12,11 @@ case ${1:-} in
     [ $# -eq 0 ] || shift
     ;;
 esac
-failed=0
 [ -x "$numaload" ] || {
     echo "no program at $numaload; build it or set NUMALOAD" >&2
     exit 77
 }
 
-trap '"$lab" down --name "$name" >/dev/null 2>&1 || true' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-ok() { printf 'ok      %s\n' "$1"; }
-bad() {
-    printf 'FAILED  %s\n' "$1"
-    [ $# -lt 2 ] || printf '        %s\n' "${@:2}"
-    failed=1
-}
-# check TEXT EXPECTED GOT
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected: $2" "got:      $3"; fi; }
 # contains TEXT PART: PART is in $got or $err
 contains() {
     case "$got$err" in
@@ -47,12 +30,6 @@ boot() {
     "$lab" up --name "$name" "$@" >&2 || rc=$?
     [ $rc -eq 0 ] || exit $rc
     out=$("$lab" out --name "$name")
-}
-# in_lab COMMAND...: stdout in $got, stderr in $err, exit status in $rc
-in_lab() {
-    rc=0
-    got=$("$lab" run --name "$name" -- "$@" 2>"$out/stderr") || rc=$?
-    err=$(cat "$out/stderr")
 }
 # lever RECORD NAME EXPRESSION: a value of a lever in a record that place exec wrote to $LAB_OUT
 lever() {

@@ -52,6 +52,21 @@ two() {
     at_most "two guests, interrupt on the node of the threads: most frees are local" 35
     remote_percent --cq node:1 --device eth0
     at_least "two guests, interrupt on the other node: most frees are remote" 70
+    # A run does the same, and records it: interrupts judged, frees shown beside them.
+    in_lab "$numaload" run "$root/profiles/lab.ini" --path /mnt/nfs/data --ramp 3s --window 8s --cpus node:0 \
+        --mem node:0 --cq node:1 --device eth0 --record "$out/run.json"
+    check "run with cq on interrupts: exit status" 0 "$rc"
+    record() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); w = r["windows"][0]
+print(eval(sys.argv[2]))' "$out/run.json" "$1"; }
+    check "run: interrupts where asked" True \
+        "$(record '{p["lever"]: p["reached"] for p in w["placement"]}["cq"]')"
+    check "run: the rule is on interrupts" interrupts "$(record 'w["completions"]["rule"]')"
+    check "run: most frees followed them" True "$(record 'w["completions"]["share_where_asked"] >= 0.7')"
+    check "run: so did the workers" True \
+        "$(record '(lambda q: sum(x["by_node"]["1"] for x in q) >= 0.7 * sum(x["cpu_ns"] for x in q) > 0)(
+            [x for k, x in w["kworker"]["queues"].items() if k != "other"])')"
+    python3 "$root/tests/schema_check.py" "$out/run.json" || bad "the record fits the schema"
+    record '(w["completions"], w["kworker"])'
     "$lab" down --name "$name" >&2
 }
 

@@ -34,6 +34,12 @@ measure() {
     holds "$out/$to.json" '(lambda c: abs(c["sheaf_flush"]["total"] / 60
         - c["barn_put_fail"]["total"]) <= 0.01 * c["barn_put_fail"]["total"])(
         r["whole_run"]["slab"]["counters"])'
+    # Completions ran where the mask says: the frees, by the rule, and the workers behind them.
+    holds "$out/$to.json" 'w["completions"]["rule"] == "frees" and w["completions"]["reached"]
+        and w["completions"]["share_where_asked"] >= 0.95'
+    holds "$out/$to.json" '(lambda q, n: sum(x["by_node"][n] for x in q)
+        >= 0.9 * sum(x["cpu_ns"] for x in q) > 0)([x for k, x in w["kworker"]["queues"].items()
+        if k in ("rxe_wq", "rpciod", "nfsiod")], str(w["completions"]["nodes_asked"][0]))'
     # Per-node counts are complete: they add up to the total.
     holds "$out/$to.json" 'all(sum(c["by_node"].values()) == c["total"]
         for c in w["slab"]["counters"].values())'

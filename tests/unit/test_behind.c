@@ -51,6 +51,11 @@ static void rdma_by_gid_then_by_function(void **state)
     assert_string_equal(name, "a_0");
     assert_true(behind_rdma_of("ib0", name, &err));
     assert_string_equal(name, "c_0");
+    /* Through what a bond is made of, when the bond itself has no GID. */
+    tree_put("/sys/class/net/bond0/lower_eth1/mtu", "1500\n");
+    tree_put("/sys/class/net/eth1/device/local_cpulist", "0\n");
+    assert_true(behind_rdma_of("bond0", name, &err));
+    assert_string_equal(name, "b_0");
     assert_false(behind_rdma_of("eth2", name, &err));
     assert_non_null(strstr(err.text, "a_0, b_0, c_0"));
     tree_remove();

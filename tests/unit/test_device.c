@@ -58,6 +58,67 @@ static void vectors_of_a_kind_take_turns(void **state)
     turns("rocep23s0", (unsigned[]){0, 1}, 2);
 }
 
+static void put_nic(const char *dir, const char *name, const char *irq, const char *node,
+                    const char *cpus)
+{
+    char path[128];
+    FORMAT(path, "sys/class/net/%s/device/msi_irqs/%s", name, irq);
+    put_file(dir, path, "msix\n");
+    FORMAT(path, "sys/class/net/%s/device/numa_node", name);
+    put_file(dir, path, node);
+    FORMAT(path, "sys/class/net/%s/device/local_cpulist", name);
+    put_file(dir, path, cpus);
+}
+
+static void made_of(const char *name, const char *want, int node, const char *cpus)
+{
+    struct device d;
+    struct err err = {0};
+    char got[64] = "";
+    if (!device_find(&d, name, &err))
+        fail_msg("%s", err.text);
+    for (char **l = d.lowers; l && *l; l++)
+        snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s ", *l);
+    assert_string_equal(got, want);
+    assert_int_equal(d.numa_node, node);
+    assert_set(d.local_cpus, cpus);
+    device_free(&d);
+}
+
+/* Bonds, VLANs and bridges have the vectors of the hardware below them, and its node if that is
+ * one. */
+static void devices_made_of_others(void **state)
+{
+    (void)state;
+    char *dir = make_dir();
+    assert_true(sysroot_set(dir));
+    put_nic(dir, "eth0", "20", "0\n", "0-1\n");
+    put_nic(dir, "eth1", "11", "0\n", "0-1\n");
+    put_nic(dir, "eth2", "12", "1\n", "2-3\n");
+    put_file(dir, "sys/class/net/bond0/lower_eth0/mtu", "1500\n");
+    put_file(dir, "sys/class/net/bond0/lower_eth1/mtu", "1500\n");
+    put_file(dir, "sys/class/net/bond0.7/lower_bond0/mtu", "1500\n");
+    put_file(dir, "sys/class/net/br0/lower_bond0.7/mtu", "1500\n");
+    put_file(dir, "sys/class/net/br0/lower_eth2/mtu", "1500\n");
+    put_file(dir, "sys/class/net/br0/lower_tap0/mtu", "1500\n");
+    put_file(dir, "sys/class/net/tap0/mtu", "1500\n");
+    put_file(dir, "sys/class/net/loop0/lower_loop0/mtu", "1500\n"); /* not of this world */
+    put_file(dir, "proc/interrupts",
+             "  CPU0 CPU1\n 11: 1 1 PCI-MSI 1-edge eth1-rx\n 12: 0 0 PCI-MSI 1-edge eth2-rx\n"
+             " 20: 1 1 PCI-MSI 1-edge eth0-rx\n");
+    made_of("eth0", "", 0, "0-1");
+    made_of("bond0", "eth0 eth1 ", 0, "0-1");
+    made_of("bond0.7", "eth0 eth1 ", 0, "0-1");
+    made_of("br0", "eth0 eth1 eth2 ", -1, "0-3");
+    made_of("tap0", "", -1, "");
+    made_of("loop0", "", -1, "");
+    means("bond0", "11,20");
+    means("bond0.7", "11,20");
+    means("br0", "11,12,20");
+    sysroot_set(NULL);
+    remove_dir(dir);
+}
+
 static void names_say_what_a_vector_is_for(void **state)
 {
     (void)state;
@@ -232,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_come_from_the_function),
         cmocka_unit_test(vectors_of_a_kind_take_turns),
+        cmocka_unit_test(devices_made_of_others),
         cmocka_unit_test(names_say_what_a_vector_is_for),
         cmocka_unit_test(nodes_of_devices),
         cmocka_unit_test(soft_devices),

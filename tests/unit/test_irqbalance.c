@@ -224,6 +224,95 @@ static void stopped_and_started_again(void **state)
     remove_dir(dir);
 }
 
+static void how_it_runs_on_a_recorded_tree(void **state)
+{
+    (void)state;
+    char *dir = make_dir(), link[PATH_MAX], *text;
+    put_file(dir, "proc/12/comm", "irqbalance\n");
+    put_file(dir, "proc/12/stat", "12 (irqbalance) Z 1 1\n"); /* has ended */
+    put_file(dir, "proc/31/comm", "irqbalance\n");
+    put_file(dir, "proc/31/stat", "31 (irqbalance) S 1 1\n");
+    put_file(dir, "proc/31/cmdline", "/usr/sbin/irqbalance"); /* one string, no NUL behind */
+    put_file(dir, "proc/31/cgroup", "1:name=x:/a.slice\n0::/system.slice/irqbalance.service\n");
+    put_file(dir, "run/systemd/system/x", "");
+    FORMAT(link, "%s/proc/31/exe", dir);
+    assert_int_equal(symlink("/usr/sbin/irqbalance (deleted)", link), 0);
+    assert_true(sysroot_set(dir));
+    assert_int_equal(irqbalance_pid(), 31);
+    assert_true(irqbalance_read(IRQBALANCE_PROCESS, &text) > 0);
+    assert_string_equal(text,
+                        "{\"exe\":\"/usr/sbin/irqbalance\",\"argv\":[\"/usr/sbin/irqbalance\"],"
+                        "\"env\":[],\"unit\":\"irqbalance.service\"}\n");
+    assert_int_equal(irqbalance_write(IRQBALANCE_PROCESS, IRQBALANCE_STOPPED), -EROFS);
+    free(text);
+    sysroot_set(NULL);
+    remove_dir(dir);
+}
+
+/* A control group of that name for the stand-in: what systemd gives its services. */
+static bool make_service(char *group, size_t cap, pid_t pid)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup/systemd", "/sys/fs/cgroup"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(group, cap, "%s/irqbalance-test.service", roots[i]);
+        FORMAT(path, "%s/cgroup.procs", roots[i]);
+        if (access(path, W_OK) || (mkdir(group, 0755) && errno != EEXIST))
+            continue;
+        FORMAT(path, "%s/cgroup.procs", group);
+        FILE *f = fopen(path, "w");
+        bool ok = f && fprintf(f, "%d", pid) > 0;
+        if (f && fclose(f) == 0 && ok)
+            return true;
+        rmdir(group);
+    }
+    return false;
+}
+
+static void a_service_is_stopped_by_systemd(void **state)
+{
+    (void)state;
+    if (!own_world || mount("tmpfs", "/run", "tmpfs", 0, NULL))
+        skip();
+    char *dir = make_dir(), group[PATH_MAX], command[3 * PATH_MAX], *text;
+    struct setting s;
+    struct err err = {0};
+    FORMAT(stand_in, "%s/irqbalance", dir);
+    /* Its stand-in as well: says what it was told, and does it. */
+    FORMAT(command,
+           "cp \"$(command -v sleep)\" %s && mkdir -p /run/systemd/system && printf '#!/bin/sh\n"
+           "echo \"$@\" >>%s/said\n[ \"$1\" = stop ] && exec pkill -x irqbalance\n"
+           "setsid -f sh -c \"echo \\$\\$ >$GROUP/cgroup.procs; exec %s 300\" >/dev/null\n' "
+           ">%s/systemctl && chmod 755 %s/systemctl",
+           stand_in, dir, stand_in, dir, dir);
+    assert_int_equal(system(command), 0);
+    pid_t pid = start_stand_in();
+    if (!make_service(group, sizeof(group), pid)) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        remove_dir(dir);
+        skip();
+    }
+    setenv("GROUP", group, 1);
+    FORMAT(command, "%s:%s", dir, getenv("PATH"));
+    setenv("PATH", command, 1);
+    assert_int_equal(setting_open(&s, IRQBALANCE_PROCESS), 0);
+    assert_contains(s.before, "\"unit\":\"irqbalance-test.service\"");
+    assert_int_equal(setting_write(&s, IRQBALANCE_STOPPED, NULL), 0);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), pid);
+    setting_restore(&s, &err); /* reads back with the arguments that the stand-in was given */
+    assert_true(irqbalance_pid() > 0);
+    FORMAT(command, "%s/said", dir);
+    assert_true(sysroot_read(command, &text) > 0);
+    assert_string_equal(text, "stop irqbalance-test.service\nstart irqbalance-test.service\n");
+    free(text);
+    kill(irqbalance_pid(), SIGKILL);
+    for (int i = 0; i < 500 && rmdir(group); i++)
+        usleep(10000);
+    setting_close(&s);
+    remove_dir(dir);
+}
+
 /* Process numbers and a /proc of our own, where no irqbalance of the machine's is seen, nor by it.
  * Returns in a process that is not the first of them; the first one waits for all others. False,
  * in the process as it was, where that is not allowed. */
@@ -255,7 +344,9 @@ int main(void)
         cmocka_unit_test(answers_to_setup),
         cmocka_unit_test(a_list_is_replaced_and_put_back),
         cmocka_unit_test(one_that_does_not_answer),
+        cmocka_unit_test(how_it_runs_on_a_recorded_tree),
         cmocka_unit_test(stopped_and_started_again),
+        cmocka_unit_test(a_service_is_stopped_by_systemd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void soft_devices_have_vectors_that_are_all_alike(void **state)
     place_edge(place, 1);
     json_t *levers = json_array();
     place_observe(place, NULL, 0, 0, 1, levers);
-    json_t *l = lever_of(levers, "comp-vector");
+    json_t *l = lever_of(levers, "comp_vector");
     assert_contains(text_of(l, "reason"), "rxe0 is a soft device without interrupts");
     assert_string_equal(text_of(l, "applied"), "1 threads on 1 of 3 completion vectors of rxe0");
     assert_true(json_is_null(json_object_get(l, "reached")));
@@ -191,13 +191,13 @@ static void interrupts_of_taken_vectors_are_judged(void **state)
     place_edge(place, 2);
     json_t *levers = json_array();
     assert_true(place_observe(place, NULL, 0, 0, 1, levers));
-    json_t *l = lever_of(levers, "comp-vector");
+    json_t *l = lever_of(levers, "comp_vector");
     assert_true(json_is_true(json_object_get(l, "reached")));
     assert_string_equal(text_of(l, "observed"), "node0 4 %, node1 96 %");
     assert_contains(text_of(lever_of(levers, "cq"), "reason"), "no interrupt is moved");
     json_array_clear(levers);
     assert_false(place_observe(place, NULL, 0, 1, 2, levers));
-    l = lever_of(levers, "comp-vector");
+    l = lever_of(levers, "comp_vector");
     assert_contains(text_of(l, "reason"), "only 94 % of the interrupts of the vectors that were "
                                           "taken fired where asked, at least 95 % must");
     json_decref(levers);

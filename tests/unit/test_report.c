@@ -163,6 +163,24 @@ static void test_unavailable_is_not_zero(void **state)
     json_decref(r);
 }
 
+static void test_completions(void **state)
+{
+    (void)state;
+    json_t *r = load("published/t3-b-none.json");
+    json_object_set_new(
+        window_of(r, 0), "completions",
+        json_pack("{s:i, s:{s:i, s:i}}", "frees", 28032, "by_node", "0", 7008, "1", 21024));
+    json_object_set_new(window_of(r, 0), "kworker",
+                        json_pack("{s:b, s:{s:{s:i, s:{s:i}}, s:{s:i, s:{s:i}}}}", "available", 1,
+                                  "queues", "rpciod", "cpu_ns", 1500000000, "by_node", "1",
+                                  1500000000, "other", "cpu_ns", 5, "by_node", "0", 5));
+    char *text = run_text(r);
+    assert_says(text, "completed  node0 25.0 %, node1 75.0 % of 28,032 frees; rpciod node1 100");
+    assert_says(text, " % of 1.50 s");
+    free(text);
+    json_decref(r);
+}
+
 static void test_by_node(void **state)
 {
     (void)state;
@@ -318,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_loud),
         cmocka_unit_test(test_unavailable_is_not_zero),
         cmocka_unit_test(test_by_node),
+        cmocka_unit_test(test_completions),
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_nfs_and_threads),
         cmocka_unit_test(test_instruments),

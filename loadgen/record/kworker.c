@@ -1,0 +1,273 @@
+/* The kworker sampler: on which node the kernel's workers of the completion side ran.
+ *
+ * A kworker's name ends in the work queue that it serves or served last ("kworker/u8:2-rpciod",
+ * wq_worker_comm() in kernel/workqueue.c), and its stat has the CPU where it ran last. All are read
+ * at each edge, and those that served a queue of interest and may move at each tick as well; the
+ * CPU time since the last reading goes to the queue and the CPU that are seen then. So a share is
+ * as true as workers are steady for a quarter of a second, and costs two small files a worker. */
+#include "bynode.h"
+#include "jsontext.h"
+#include "proctext.h"
+#include "sampler.h"
+
+#include "../../placement/sysroot.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOW                                                                                        \
+    "CPU time of each worker since it was last seen (at both edges, and every 250 ms when it "     \
+    "may move and served such a queue) goes to the queue in its name and to the CPU where it ran " \
+    "last"
+/* A tick looks at this many and leaves the rest to the next edge. */
+#define TICK_WORKERS_MAX 256
+
+/* Queues of the completion side; the last one is everything else. */
+static const char *const queues[] = {"rxe_wq",  "ib-comp-wq", "ib-comp-unb-wq", "rpciod",
+                                     "xprtiod", "nfsiod",     "other"};
+enum { QUEUES_N = sizeof(queues) / sizeof(*queues), OTHER = QUEUES_N - 1 };
+
+struct kworker {
+    long pid;
+    bool worker;  /* false: some other process, not read again */
+    bool unbound; /* not tied to one CPU: "kworker/u8:2" */
+    unsigned queue;
+    uint64_t ns; /* CPU time when last seen */
+};
+
+struct kworker_sampler {
+    struct sampler base;
+    struct bynode nodes;
+    char reason[256];
+    unsigned edges_max;
+    const char *children;    /* file with the pids of all kernel threads; NULL: all of /proc */
+    struct kworker *workers; /* ascending pid */
+    size_t workers_n;
+    bool began;
+    bool no_schedstat; /* the kernel was built without CONFIG_SCHED_INFO */
+    uint64_t *now;     /* [queue][slot]: ns so far */
+    uint64_t *at;      /* [edge][queue][slot] */
+    unsigned *count;   /* [edge]: kworkers there were */
+};
+
+static void kworker_close(struct sampler *base)
+{
+    struct kworker_sampler *s = (struct kworker_sampler *)base;
+    if (!s)
+        return;
+    free(s->workers);
+    free(s->now);
+    free(s->at);
+    free(s->count);
+    bynode_free(&s->nodes);
+    free(s);
+}
+
+static struct sampler *kworker_open(const struct sample_ctx *ctx, struct err *err)
+{
+    /* Kernel threads are the children of kthreadd, process 2 (CONFIG_PROC_CHILDREN). */
+    static const char children[] = "/proc/2/task/2/children";
+    struct kworker_sampler *s = calloc(1, sizeof(*s));
+    if (!s || !bynode_init(&s->nodes, ctx->topo))
+        goto no_memory;
+    s->edges_max = ctx->edges_max;
+    s->now = calloc((size_t)QUEUES_N * s->nodes.n, sizeof(*s->now));
+    s->at = calloc((size_t)ctx->edges_max * QUEUES_N * s->nodes.n, sizeof(*s->at));
+    s->count = calloc(ctx->edges_max, sizeof(*s->count));
+    if (!s->now || !s->at || !s->count)
+        goto no_memory;
+    char comm[32], *list;
+    if (sysroot_read_into("/proc/2/comm", comm, sizeof(comm)) > 0 &&
+        strcmp(comm, "kthreadd\n") == 0 && sysroot_read(children, &list) > 0) {
+        s->children = children;
+        free(list);
+    }
+    return &s->base;
+no_memory:
+    kworker_close(s ? &s->base : NULL);
+    err_set(err, STATUS_FAILED, "kworker sampler: out of memory");
+    return NULL;
+}
+
+/* ---- one worker ---- */
+
+/* The queue behind the first '-' or '+' after "kworker/...:N". */
+static unsigned queue_of(const char *comm)
+{
+    const char *mark = strpbrk(comm, "-+");
+    for (unsigned q = 0; mark && q < OTHER; q++)
+        if (strcmp(mark + 1, queues[q]) == 0)
+            return q;
+    return OTHER;
+}
+
+/* Its CPU time: to the nanosecond from schedstat (CONFIG_SCHED_INFO), else in ticks from stat. */
+static bool read_worker(struct kworker_sampler *s, long pid, struct task_stat *stat, uint64_t *ns)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    ssize_t n = sysroot_read_into(path, text, sizeof(text));
+    if (n <= 0 || !taskstat_parse(text, (size_t)n, stat))
+        return false;
+    uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), exact;
+    *ns = (stat->utime_ticks + stat->stime_ticks) * (1000000000u / hz);
+    if (s->no_schedstat || strncmp(stat->comm, "kworker/", 8) != 0)
+        return true;
+    snprintf(path, sizeof(path), "/proc/%ld/schedstat", pid);
+    n = sysroot_read_into(path, text, sizeof(text));
+    if (n > 0 && sscanf(text, "%" SCNu64, &exact) == 1)
+        *ns = exact;
+    else if (!s->began)
+        s->no_schedstat = n == -ENOENT;
+    return true;
+}
+
+/* Reads one and books what it used. What a worker used before the first edge, or before it was
+ * there to be seen, is not known to belong to the run. */
+static bool see(struct kworker_sampler *s, struct kworker *w, bool fresh)
+{
+    struct task_stat stat;
+    uint64_t ns;
+    if (!read_worker(s, w->pid, &stat, &ns))
+        return false;
+    w->worker = strncmp(stat.comm, "kworker/", 8) == 0;
+    if (!w->worker)
+        return true;
+    w->unbound = stat.comm[8] == 'u';
+    w->queue = queue_of(stat.comm);
+    uint64_t used = fresh && !s->began ? 0 : ns > w->ns ? ns - w->ns : 0;
+    w->ns = ns;
+    s->now[(size_t)w->queue * s->nodes.n + bynode_slot(&s->nodes, stat.cpu)] += used;
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    long x = *(const long *)a, y = *(const long *)b;
+    return (x > y) - (x < y);
+}
+
+/* Pids to look at, ascending; NULL when they cannot be had. */
+static long *list_pids(const struct kworker_sampler *s, size_t *n)
+{
+    char *text = NULL, **names = NULL;
+    long *pids = NULL;
+    *n = 0;
+    ssize_t have = s->children ? sysroot_read(s->children, &text) : sysroot_list("/proc", &names);
+    if (have >= 0)
+        pids = calloc((size_t)have + 1, sizeof(*pids));
+    for (char *at = text; pids && at && *at;) {
+        char *end;
+        long pid = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        pids[(*n)++] = pid;
+        at = end;
+    }
+    for (char **name = names; pids && name && *name; name++)
+        if (isdigit((unsigned char)**name))
+            pids[(*n)++] = strtol(*name, NULL, 10);
+    if (pids)
+        qsort(pids, *n, sizeof(*pids), by_number);
+    free(text);
+    if (names)
+        sysroot_list_free(names);
+    return pids;
+}
+
+/* Every worker, new ones too. */
+static void scan_all(struct kworker_sampler *s)
+{
+    size_t n, kept = 0, old = 0;
+    long *pids = list_pids(s, &n);
+    struct kworker *now = pids ? calloc(n + 1, sizeof(*now)) : NULL;
+    for (size_t i = 0; now && i < n; i++) {
+        while (old < s->workers_n && s->workers[old].pid < pids[i])
+            old++;
+        bool known = old < s->workers_n && s->workers[old].pid == pids[i];
+        struct kworker w = known ? s->workers[old] : (struct kworker){.pid = pids[i]};
+        if ((known && !w.worker) || see(s, &w, !known))
+            now[kept++] = w;
+    }
+    free(pids);
+    if (!now)
+        return;
+    free(s->workers);
+    s->workers = now;
+    s->workers_n = kept;
+    s->began = true;
+}
+
+static void kworker_settle(struct sampler *base, unsigned edge)
+{
+    struct kworker_sampler *s = (struct kworker_sampler *)base;
+    if (s->reason[0] || edge >= s->edges_max)
+        return;
+    scan_all(s);
+    for (size_t i = 0; i < s->workers_n; i++)
+        s->count[edge] += s->workers[i].worker;
+    size_t cells = (size_t)QUEUES_N * s->nodes.n;
+    memcpy(s->at + edge * cells, s->now, cells * sizeof(*s->now));
+    if (!s->count[edge])
+        snprintf(s->reason, sizeof(s->reason),
+                 "no kernel worker is seen in /proc, as in a container");
+}
+
+static void kworker_tick(struct sampler *base, unsigned edge)
+{
+    struct kworker_sampler *s = (struct kworker_sampler *)base;
+    (void)edge;
+    unsigned seen = 0;
+    for (size_t i = 0; i < s->workers_n && seen < TICK_WORKERS_MAX; i++) {
+        struct kworker *w = &s->workers[i];
+        if (!w->worker || !w->unbound || w->queue == OTHER)
+            continue;
+        seen++;
+        see(s, w, false);
+    }
+}
+
+static json_t *kworker_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
+{
+    (void)notes;
+    const struct kworker_sampler *s = (const struct kworker_sampler *)base;
+    if (s->reason[0])
+        return json_unavailable("%s", s->reason);
+    size_t cells = (size_t)QUEUES_N * s->nodes.n;
+    uint64_t *sums = calloc(s->nodes.n, sizeof(*sums));
+    if (!sums)
+        return json_unavailable("out of memory");
+    json_t *all = json_object();
+    for (unsigned q = 0; q < QUEUES_N; q++) {
+        uint64_t total = 0;
+        for (unsigned slot = 0; slot < s->nodes.n; slot++) {
+            size_t cell = (size_t)q * s->nodes.n + slot;
+            sums[slot] = s->at[to * cells + cell] - s->at[from * cells + cell];
+            total += sums[slot];
+        }
+        if (!total && q != OTHER)
+            continue;
+        json_t *o = json_pack("{s:I}", "cpu_ns", (json_int_t)total);
+        bynode_put(&s->nodes, o, sums);
+        json_object_set_new(all, queues[q], o);
+    }
+    free(sums);
+    return json_pack("{s:b, s:s, s:i, s:o}", "available", 1, "how", HOW, "workers",
+                     (int)s->count[to], "queues", all);
+}
+
+const struct sampler_ops kworker_sampler = {
+    .name = "kworker",
+    .open = kworker_open,
+    .settle = kworker_settle,
+    .tick = kworker_tick,
+    .window = kworker_window,
+    .close = kworker_close,
+};
