@@ -220,8 +220,8 @@ static void amount_done(struct loop *l, uint64_t now)
     struct crew *crew = l->w->crew;
     const struct worker *all = l->w - l->w->number;
     uint64_t none = 0;
-    counter_set(&l->w->done_ns, now);
-    if (atomic_compare_exchange_strong(&crew->first_done_ns, &none, now)) {
+    bool idle = counter_get(&worker_phase(l->w, 1)->ios) == 0; /* it had no part */
+    if (!idle && atomic_compare_exchange_strong(&crew->first_done_ns, &none, now)) {
         uint64_t bytes = 0, ios = 0;
         for (unsigned i = 0; i < crew->threads; i++) {
             bytes += counter_get(&worker_phase(&all[i], 1)->bytes);
@@ -229,7 +229,10 @@ static void amount_done(struct loop *l, uint64_t now)
         }
         atomic_store(&crew->first_done_bytes, bytes);
         atomic_store(&crew->first_done_ios, ios);
+    } else if (!idle) {
+        now = now_ns(); /* after the first, also when both came at once */
     }
+    counter_set(&l->w->done_ns, now);
     counter_set(&l->w->outstanding, 0);
     atomic_fetch_add(&crew->done_n, 1);
     while (atomic_load_explicit(&crew->phase, memory_order_relaxed) != crew->phases - 1)
