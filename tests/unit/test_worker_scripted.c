@@ -116,12 +116,10 @@ static bool keep_waiting(void *arg)
     return true;
 }
 
-static void begin(struct fixture *f, const char *rw, unsigned iodepth)
+static void begin_profile(struct fixture *f, struct profile profile, unsigned iodepth)
 {
     struct err err;
-    *f = (struct fixture){0};
-    f->profile = (struct profile){
-        .rw = (char *)rw, .once = true, .block_bytes = BLOCK, .threads = 1, .salt = 1};
+    *f = (struct fixture){.profile = profile};
     struct place_ask ask = {.threads = 1, .bytes_per_thread = iodepth * BLOCK};
     assert_true(topo_load(&f->topo, &err));
     if (!place_plan(&f->place, f->topo, &ask, &err))
@@ -144,6 +142,15 @@ static void begin(struct fixture *f, const char *rw, unsigned iodepth)
     if (wait != CREW_OK)
         fail_msg("%s", err.text);
     crew_go(&f->crew);
+}
+
+static void begin(struct fixture *f, const char *rw, unsigned iodepth)
+{
+    begin_profile(
+        f,
+        (struct profile){
+            .rw = (char *)rw, .once = true, .block_bytes = BLOCK, .threads = 1, .salt = 1},
+        iodepth);
 }
 
 static void wait_until_over(struct fixture *f)
@@ -241,12 +248,53 @@ static void what_never_comes_back_is_seen(void **state)
     end(&f);
 }
 
+static uint64_t slower_than(const struct fixture *f, uint64_t ns)
+{
+    uint64_t n = 0;
+    for (unsigned p = 0; p < 3; p++)
+        for (unsigned b = hist_bucket(ns); b < HIST_BUCKETS; b++)
+            n += counter_get(&worker_phase(&f->workers[0], p)->hist[b]);
+    return n;
+}
+
+/* The engine is silent for half a second. A closed loop meets that with the one I/O that it has
+ * out; an open one of 200 I/Os a second has 80 that were due at least 100 ms before the end of it.
+ */
+static void an_open_loop_counts_what_a_stall_held_back(void **state)
+{
+    (void)state;
+    for (int open_loop = 0; open_loop < 2; open_loop++) {
+        struct fixture f;
+        begin_profile(&f,
+                      (struct profile){.rw = (char *)"read",
+                                       .amount_bytes = (uint64_t)200 * BLOCK,
+                                       .iops = open_loop ? 200 : 0,
+                                       .limit_bytes = open_loop ? 0 : (uint64_t)200 * BLOCK,
+                                       .block_bytes = BLOCK,
+                                       .threads = 1,
+                                       .salt = 1},
+                      1);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        atomic_store(&script.silent, true);
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+        atomic_store(&script.silent, false);
+        wait_until_over(&f);
+        assert_int_equal(SUM(ios), 200);
+        if (open_loop)
+            assert_true(slower_than(&f, 100000000) >= 70);
+        else
+            assert_true(slower_than(&f, 400000000) >= 1 && slower_than(&f, 100000000) < 70);
+        end(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_parts_are_continued),
         cmocka_unit_test(errors_are_named),
         cmocka_unit_test(what_never_comes_back_is_seen),
+        cmocka_unit_test(an_open_loop_counts_what_a_stall_held_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
