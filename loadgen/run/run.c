@@ -273,7 +273,13 @@ static bool prepare(struct run *r)
     uint64_t depth = strcmp(p->engine, "sync") == 0 ? 1 : p->iodepth;
     struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, depth * p->block_bytes);
     ask.own_cqs = engine->own_cqs;
-    if (!place_plan(&r->place, r->topo, &ask, err) || !find_target(r, engine) ||
+    /* First the files: ranges are expanded then, and what is behind a new file can be found. */
+    if (!find_target(r, engine))
+        return false;
+    const char *file = r->target.files[0].path;
+    if (!engine->locate)
+        ask.path = file;
+    if (!place_plan(&r->place, r->topo, &ask, err) ||
         !engine->check(ask.threads, (unsigned)depth, err) ||
         !buffers_check(ask.threads, ask.bytes_per_thread, err))
         return false;
@@ -308,7 +314,7 @@ static bool prepare(struct run *r)
     note_mounts(r);
     struct sample_ctx ctx = {
         .topo = r->topo,
-        .path = engine->locate ? NULL : profile_path(p),
+        .path = engine->locate ? NULL : file,
         .slab = p->slab,
         .allow_merged = p->allow_merged,
         .edges_max = r->edges,
