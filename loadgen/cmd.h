@@ -7,6 +7,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_elbencho(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
+int cmd_matrix(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_topo(int argc, char **argv);

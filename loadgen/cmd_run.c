@@ -2,6 +2,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "front.h"
+#include "label.h"
 #include "record/notes.h"
 #include "record/record.h"
 #include "report/report.h"
@@ -24,27 +25,6 @@ static void help(void)
          "Exit status: 0 done; 1 failed; 2 usage; 3 measured but invalid (placement not\n"
          "reached, window disturbed or cut short); 77 this machine or build lacks what\n"
          "was asked for.");
-}
-
-/* "node:0" as tables write it: "node0". */
-static void short_word(const char *word, char *buf, size_t cap)
-{
-    const char *colon = strchr(word, ':');
-    if (colon && strncmp(word, "cpus:", 5) != 0)
-        snprintf(buf, cap, "%.*s%s", (int)(colon - word), word, colon + 1);
-    else
-        snprintf(buf, cap, "%s", word);
-}
-
-static void set_label(json_t *record, const struct profile *p)
-{
-    char cpus[64], unbound[64], label[160];
-    short_word(p->cpus ? p->cpus : "unpinned", cpus, sizeof(cpus));
-    bool by_cq = p->cq && strcmp(p->cq, "leave") != 0;
-    short_word(by_cq ? p->cq : p->unbound ? p->unbound : "leave", unbound, sizeof(unbound));
-    snprintf(label, sizeof(label), "%s / %s", cpus, unbound);
-    json_t *s = json_string(p->label ? p->label : label);
-    json_object_set_new(record, "label", s ? s : json_string("(not UTF-8)"));
 }
 
 static void fail(json_t *record, enum status status, const char *source, const char *text)
@@ -134,7 +114,7 @@ int run_and_report(struct profile *p, json_t **record)
     if (strcmp(p->engine, "sync") == 0)
         p->iodepth = 1;
     json_object_set_new(r, "profile", profile_json(p));
-    set_label(r, p);
+    label_set(r, p);
     sigset_t held, before;
     hold_signals(&held, &before);
     enum status status = save(r, p, run_execute(p, r));

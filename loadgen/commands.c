@@ -10,6 +10,7 @@ const struct command commands[] = {
     {"check", cmd_check, "say before a run what would fail, be missing or spoil its figures"},
     {"prepare", cmd_prepare, "write a file of real data to read"},
     {"elbencho", cmd_elbencho, "the same load from elbencho's command line (-r -w -t 4 ...)"},
+    {"matrix", cmd_matrix, "run placements x repeats in an order that can be trusted"},
     {"report", cmd_report, "print records, one or several side by side"},
     {"compare", cmd_compare, "put two matrices side by side"},
     {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},

@@ -390,9 +390,9 @@ const char *profile_nearest(const char *name)
     return n.best;
 }
 
-static void *field(const struct profile *p, const struct key *k)
+static void *field(const void *base, const struct key *k)
 {
-    return (char *)p + k->offset;
+    return (char *)base + k->offset;
 }
 
 static size_t key_index(const struct key *k)
@@ -425,13 +425,13 @@ static bool list_add(char ***list, const char *text, struct err *err)
     return true;
 }
 
-static bool parse_value(struct profile *p, const struct key *k, const char *text, struct err *err)
+bool key_set(void *base, const struct key *k, const char *text, struct err *err)
 {
     char lo[32], hi[32];
     uint64_t n = 0;
     switch (k->type) {
     case KEY_BOOL:
-        return parse_bool(text, field(p, k), err);
+        return parse_bool(text, field(base, k), err);
     case KEY_TEXT:
         if (k->words) {
             const char *const *w = k->words;
@@ -448,11 +448,11 @@ static bool parse_value(struct profile *p, const struct key *k, const char *text
         char *copy = *text ? strdup(text) : NULL;
         if (*text && !copy)
             return err_set(err, STATUS_FAILED, "out of memory");
-        free(*(char **)field(p, k));
-        *(char **)field(p, k) = copy;
+        free(*(char **)field(base, k));
+        *(char **)field(base, k) = copy;
         return true;
     case KEY_LIST:
-        return !*text || list_add(field(p, k), text, err);
+        return !*text || list_add(field(base, k), text, err);
     case KEY_COUNT:
         if (!parse_count(text, &n, err))
             return false;
@@ -477,7 +477,7 @@ static bool parse_value(struct profile *p, const struct key *k, const char *text
                            format_time(k->max, hi, sizeof(hi)));
         break;
     }
-    *(uint64_t *)field(p, k) = n;
+    *(uint64_t *)field(base, k) = n;
     return true;
 }
 
@@ -488,7 +488,7 @@ bool profile_set(struct profile *p, const struct key *key, const char *text, str
     const struct origin *old = &p->origin[key_index(key)];
     if (key->type == KEY_LIST && (old->cli != origin.cli || !old->file != !origin.file))
         list_free(field(p, key));
-    if (!parse_value(p, key, text, err)) {
+    if (!key_set(p, key, text, err)) {
         if (origin.file)
             return err_prefix(err, "%s:%u: %s", origin.file, origin.line, key->name);
         return err_prefix(err, "--%s", key->name);
@@ -702,10 +702,10 @@ static void wrap(FILE *out, const char *text, int indent, int column)
     fputc('\n', out);
 }
 
-void profile_help(FILE *out)
+void keys_help(FILE *out, const struct key *keys)
 {
     enum { INDENT = 22 };
-    for (const struct key *k = profile_keys; k->name; k++) {
+    for (const struct key *k = keys; k->name; k++) {
         char head[64], tail[64] = "";
         snprintf(head, sizeof(head), "  --%s%s%s", k->name, k->meta ? " " : "",
                  k->meta ? k->meta : "");
@@ -722,4 +722,9 @@ void profile_help(FILE *out)
         }
         wrap(out, text, INDENT, column);
     }
+}
+
+void profile_help(FILE *out)
+{
+    keys_help(out, profile_keys);
 }

@@ -149,6 +149,11 @@ const char *profile_where(const struct profile *p, const char *key, char *buf, s
 /* The "profile" object of a record: every key with its unit in the name. New reference. */
 json_t *profile_json(const struct profile *p);
 
+/* For tables of keys in general: sets a field of the struct at `base` that the table describes, and
+ * prints the table as --help does. Errors quote the text. */
+bool key_set(void *base, const struct key *key, const char *text, struct err *err);
+void keys_help(FILE *out, const struct key *keys);
+
 /* The options part of --help, at most 78 columns. */
 void profile_help(FILE *out);
 

@@ -1,0 +1,260 @@
+#include "args.h"
+#include "cmd.h"
+#include "matrix/runner.h"
+#include "matrix/series.h"
+#include "run/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* This boot's share is done: the same command goes on after a reboot. */
+enum { STATUS_REBOOT = 4 };
+
+static void help(void)
+{
+    puts("usage: numaload matrix PROFILE [--key value ...]\n\n"
+         "Runs every combination of the values that [matrix] of the profile lists, in an\n"
+         "order that can be trusted, into a folder: the plan, one record a run, a log. The\n"
+         "same command goes on with what is missing, after an interrupt, a crash or a\n"
+         "reboot, and ends with the report of the folder.\n\n"
+         "    [matrix]\n"
+         "    cpus = unpinned, node:0, \"cpus:0,2\"   any key of the profile is an axis\n"
+         "    cq = balanced, node:1\n"
+         "    exclude = cpus=unpinned cq=node:1     cells that are not run\n"
+         "    repeats = 5                           and the keys below\n"
+         "    [expect]\n"
+         "    cost = median(bytes_per_s, cpus=node:0 cq=node:1) < 40e9\n\n"
+         "Keys of [matrix], and options:");
+    keys_help(stdout, matrix_keys);
+    puts("\nKeys of the profile are options too, see 'numaload run --help'.\n"
+         "Exit status: that of the report (0; 1: an expectation is not reproduced; 125: one\n"
+         "is undecided); 1 stopped; 2 usage; 3 interrupted, or runs are missing because\n"
+         "they came out invalid; 4 reboot and run the same command.");
+}
+
+struct command_line {
+    int argc;
+    char **argv;
+    const struct plan *plan;
+};
+
+/* What all cells share. */
+static bool shared_profile(const struct command_line *line, struct profile *p, bool *want_help,
+                           struct err *err)
+{
+    if (!profile_init(p, err) || !args_read(p, line->argc, line->argv, NULL, want_help, err))
+        return false;
+    if (*want_help)
+        return true;
+    if (!p->file)
+        return err_set(err, STATUS_USAGE,
+                       "no profile: numaload matrix needs a file with a [matrix] section");
+    if (p->record)
+        return err_set(err, STATUS_USAGE,
+                       "record: a matrix writes its records into its folder; use --folder");
+    return true;
+}
+
+static bool profile_of_cell(void *arg, unsigned cell, struct profile *p, struct err *err)
+{
+    const struct command_line *line = arg;
+    char name[512];
+    bool ignored = false;
+    if (!shared_profile(line, p, &ignored, err) || !cell_apply(&line->plan->cells, cell, p, err))
+        return false;
+    if (strcmp(p->engine, "sync") == 0)
+        p->iodepth = 1;
+    return profile_check(p, err) ||
+           err_prefix(err, "cell %s", cell_text(&line->plan->cells, cell, name, sizeof(name)));
+}
+
+static bool check_axes(const struct plan *plan, const struct profile *p, struct err *err)
+{
+    for (unsigned a = 0; a < plan->cells.axes_n; a++) {
+        const struct axis *axis = &plan->cells.axes[a];
+        if (p->origin[axis->key - profile_keys].cli)
+            return err_set(
+                err, STATUS_USAGE,
+                "--%s is an axis (%s:%u): take it out of the command line or of [matrix]",
+                axis->key->name, p->file, axis->line);
+        if (axis->values_n == 1)
+            live_say("note: %s:%u: the axis %s has one value: nothing is compared along it",
+                     p->file, axis->line, axis->key->name);
+    }
+    return true;
+}
+
+static bool check_cells(struct command_line *line, struct err *err)
+{
+    for (unsigned c = 0; c < line->plan->cells.n; c++) {
+        struct profile p;
+        bool good = profile_of_cell(line, c, &p, err);
+        profile_free(&p);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool folder_name(const struct matrix_settings *s, const struct profile *p, char *buf,
+                        size_t cap, struct err *err)
+{
+    size_t n = strlen(p->file);
+    if (n > 4 && strcmp(p->file + n - 4, ".ini") == 0)
+        n -= 4;
+    int len = s->folder ? snprintf(buf, cap, "%s", s->folder)
+                        : snprintf(buf, cap, "%.*s.matrix", (int)n, p->file);
+    return (len > 0 && (size_t)len < cap) ||
+           err_set(err, STATUS_USAGE, "the folder's path is too long");
+}
+
+static void print_order(FILE *out, const struct plan *plan)
+{
+    fprintf(out, "\norder (seed %llu)\n", (unsigned long long)plan->seed);
+    for (unsigned i = 0; i < plan->runs_n && !plan->runs[i].optional; i++) {
+        const struct planned_run *r = &plan->runs[i];
+        char cell[512];
+        fprintf(out, "%5u  boot %u  block %-3u %s\n", r->run, r->boot, r->block,
+                cell_text(&plan->cells, r->cell, cell, sizeof(cell)));
+    }
+}
+
+static void print_plan(FILE *out, const struct plan *plan, const char *folder, uint64_t ns)
+{
+    const struct matrix_settings *s = plan->settings;
+    char cell[512], about[32];
+    fprintf(out, "%u cells x %llu repeats = %llu runs, %llu warm-up%s a boot, %llu boot%s\n",
+            plan->cells.n, (unsigned long long)s->repeats,
+            (unsigned long long)s->repeats * plan->cells.n, (unsigned long long)s->warmup,
+            s->warmup == 1 ? "" : "s", (unsigned long long)s->boots, s->boots == 1 ? "" : "s");
+    for (unsigned c = 0; c < plan->cells.n; c++)
+        fprintf(out, "  %s%s\n", cell_text(&plan->cells, c, cell, sizeof(cell)),
+                c == plan->baseline ? "   (baseline)" : "");
+    fprintf(out, "order    %s\n", s->order);
+    if (plan->precision > 0)
+        fprintf(out, "goes on  until every interval is within %g %%, at most %u repeats\n",
+                plan->precision * 100, plan->repeats_max);
+    fprintf(out, "folder   %s\n", folder);
+    fprintf(out, "time     %s at least: ramps, windows and pauses\n",
+            format_about(ns, about, sizeof(about)));
+}
+
+/* The order is shown when it is known: a seed that is given, or the one of the folder's series. */
+static bool dry_run(struct command_line *line, struct plan *plan, const char *folder,
+                    struct err *err)
+{
+    json_t *was = NULL;
+    uint64_t ns, seed = plan->settings->order_seed;
+    if (!seed && series_peek(folder, &was))
+        seed = (uint64_t)json_integer_value(json_object_get(was, "seed"));
+    json_decref(was);
+    bool known = seed || strcmp(plan->settings->order, "blocks") != 0;
+    if (!plan_order(plan, seed, err) ||
+        !matrix_planned_ns(plan, NULL, profile_of_cell, line, &ns, err))
+        return false;
+    print_plan(stdout, plan, folder, ns);
+    if (known)
+        print_order(stdout, plan);
+    else
+        puts("\nThe order is drawn when the matrix begins; --order-seed fixes it.");
+    return true;
+}
+
+static int report(const char *folder, bool json)
+{
+    char *argv[] = {(char[]){"report"}, (char *)folder, (char[]){"--format"}, (char[]){"json"},
+                    NULL};
+    fflush(stderr);
+    return cmd_report(json ? 4 : 2, argv);
+}
+
+static int finish(enum matrix_end end, const struct series *s, bool json, const struct err *err)
+{
+    switch (end) {
+    case MATRIX_DONE:
+        return report(s->folder, json);
+    case MATRIX_GAPS:
+        live_say("error: runs are missing: they came out invalid each time; see the log in \"%s\". "
+                 "The same command tries them again",
+                 s->folder);
+        report(s->folder, json);
+        return STATUS_INVALID;
+    case MATRIX_INTERRUPTED:
+        live_say("interrupted: %u of %u runs are in \"%s\"; the same command goes on",
+                 s->counted - s->counted_optional, s->runs_wanted, s->folder);
+        return STATUS_INVALID;
+    case MATRIX_REBOOT:
+        live_say("this boot's share is done: %u of %u runs are in \"%s\"; reboot and run the same "
+                 "command",
+                 s->counted - s->counted_optional, s->runs_wanted, s->folder);
+        return STATUS_REBOOT;
+    case MATRIX_STOPPED:
+        break;
+    }
+    live_say("error: %s", err->text);
+    return err->status == STATUS_OK ? STATUS_FAILED : (int)err->status;
+}
+
+static int run_series(struct command_line *line, struct plan *plan, const struct profile *shared,
+                      const char *folder, struct err *err)
+{
+    struct series s;
+    struct profile first;
+    uint64_t ns;
+    int status = 0;
+    bool good = profile_of_cell(line, 0, &first, err) && series_open(&s, folder, plan, &first, err);
+    profile_free(&first);
+    if (good && matrix_planned_ns(plan, &s, profile_of_cell, line, &ns, err)) {
+        s.runs_wanted = (unsigned)plan->settings->repeats * plan->cells.n;
+        print_plan(stderr, plan, folder, ns);
+        if (s.counted)
+            live_say("%u runs are there already", s.counted);
+        enum matrix_end end = matrix_run(plan, &s, profile_of_cell, line, err);
+        status = finish(end, &s, shared->json, err);
+    } else {
+        live_say("error: %s", err->text);
+        status = (int)err->status;
+    }
+    series_close(&s);
+    return status;
+}
+
+int cmd_matrix(int argc, char **argv)
+{
+    struct err err = {0};
+    struct matrix_settings settings = {0};
+    struct profile shared = {0};
+    struct plan plan = {0};
+    char folder[PATH_MAX];
+    bool want_help = false;
+    int status = 0;
+    char **rest = calloc((size_t)argc + 1, sizeof(*rest));
+    struct command_line line = {.argv = rest, .plan = &plan};
+    bool good = rest && settings_init(&settings, &err) &&
+                settings_from_options(&settings, argc, argv, rest, &line.argc, &err) &&
+                shared_profile(&line, &shared, &want_help, &err);
+    if (good && want_help) {
+        help();
+        goto out;
+    }
+    /* The options again, over what the profile says. */
+    good = good && settings_from_profile(&settings, &shared, &err) &&
+           settings_from_options(&settings, argc, argv, rest, &line.argc, &err) &&
+           plan_make(&plan, &shared, &settings, &err) && check_axes(&plan, &shared, &err) &&
+           check_cells(&line, &err) &&
+           folder_name(&settings, &shared, folder, sizeof(folder), &err);
+    if (good && settings.dry_run)
+        good = dry_run(&line, &plan, folder, &err);
+    else if (good)
+        status = run_series(&line, &plan, &shared, folder, &err);
+    if (!good) {
+        live_say("error: %s", err.text);
+        status = err.status == STATUS_OK ? STATUS_FAILED : (int)err.status;
+    }
+out:
+    plan_free(&plan);
+    profile_free(&shared);
+    settings_free(&settings);
+    free(rest);
+    return status;
+}
