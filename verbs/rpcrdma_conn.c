@@ -92,8 +92,18 @@ static bool lost(struct conn *c, struct err *err)
         poll(&p, 1, 50);
         why = cm_lost(&c->cm);
     }
-    return err_set(err, STATUS_FAILED, "%s",
-                   why ? why : "the queue pair stopped working, nobody said why");
+    if (why)
+        return err_set(err, STATUS_FAILED, "%s", why);
+    struct ibv_port_attr port;
+    uint8_t number = c->cm.id->port_num;
+    if (ibv_query_port(c->cm.id->verbs, number, &port) == 0 && port.state != IBV_PORT_ACTIVE)
+        return err_set(err, STATUS_FAILED, "the connection to %s is over: port %u of %s is %s",
+                       c->cm.to.text, number, ibv_get_device_name(c->cm.id->verbs->device),
+                       ibv_port_state_str(port.state));
+    return err_set(err, STATUS_FAILED,
+                   "the connection to %s is over: the device stopped its queue pair and says no "
+                   "more",
+                   c->cm.to.text);
 }
 
 static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
