@@ -94,9 +94,10 @@ static const char *past_value(const char *p, const char *end)
 /* The rule for a key; NULL: it is not kept. */
 static const struct skim *rule(const struct skim *keep, const char *key, size_t len)
 {
+    /* a key of the text may hold a NUL: its length decides */
     for (; keep->key; keep++)
         if (strcmp(keep->key, "*") == 0 ||
-            (strncmp(keep->key, key, len) == 0 && keep->key[len] == '\0'))
+            (strlen(keep->key) == len && memcmp(keep->key, key, len) == 0))
             return keep;
     return NULL;
 }

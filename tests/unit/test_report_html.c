@@ -4,6 +4,7 @@
 #include "../../loadgen/record/notes.h"
 #include "../../loadgen/record/record.h"
 #include "../../loadgen/report/report.h"
+#include "../../loadgen/report/study_report.h"
 
 static char file[64];
 
@@ -121,15 +122,59 @@ static void test_no_gnuplot(void **state)
     json_decref(r[0]);
 }
 
-/* Pixels of a screenshot that are not of one colour, by Chromium: light and dark, wide and narrow.
- */
-static void test_screenshots(void **state)
+/* The page of a matrix: its four plots, hostile names in it. */
+static void matrix_page(bool hostile)
+{
+    struct err err;
+    struct study s;
+    json_t *r[8];
+    for (size_t i = 0; i < 8; i++) {
+        json_t *w;
+        char started[32];
+        r[i] = load(i % 2 ? "t3-a-none.json" : "t3-b-none.json");
+        w = json_array_get(json_object_get(r[i], "windows"), 0);
+        snprintf(started, sizeof(started), "2026-09-01T0%zu:00:00Z", i);
+        json_object_set_new(r[i], "started_at", json_string(started));
+        json_object_set_new(json_object_get(w, "throughput"), "bytes_per_s",
+                            json_real(45e9 + 1e8 * (double)(i * 5 % 7)));
+        if (hostile && i % 2)
+            json_object_set_new(json_object_get(r[i], "profile"), "cpus",
+                                json_string("</td><script>`touch /tmp/numaload-evil`\n EOD\n"));
+    }
+    assert_true(study_make(&s, (const json_t *const *)r, 8, NULL, NULL, NULL, &err));
+    FILE *f = fopen(file, "w");
+    assert_true(study_html(f, &s, &err));
+    fclose(f);
+    study_free(&s);
+    for (size_t i = 0; i < 8; i++)
+        json_decref(r[i]);
+}
+
+static void test_matrix_page(void **state)
 {
     (void)state;
-    if (!there("chromium") || !there("gnuplot"))
-        skip();
-    json_t *r[2] = {load("t3-a-none.json"), load("t3-b-none.json")};
-    free(page(r, 2));
+    static char text[1 << 20];
+    unlink("/tmp/numaload-evil");
+    for (int hostile = 0; hostile < 2; hostile++) {
+        matrix_page(hostile);
+        FILE *f = fopen(file, "r");
+        text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+        fclose(f);
+        assert_well_formed();
+        assert_null(strstr(text, "<script"));
+        assert_non_null(strstr(text, "Throughput by cell"));
+        if (there("gnuplot")) {
+            assert_int_equal(count(text, "<svg"), 4);
+            assert_int_equal(count(text, "Not shown"), 0);
+        }
+    }
+    assert_int_not_equal(access("/tmp/numaload-evil", F_OK), 0);
+}
+
+/* Pixels of a screenshot that are not of one colour, by Chromium: light and dark, wide and narrow.
+ */
+static void screenshots(void)
+{
     off_t sizes[3];
     static const char *const options[] = {"--window-size=1000,1200",
                                           "--window-size=1000,1200 "
@@ -151,6 +196,18 @@ static void test_screenshots(void **state)
         unlink(png);
     }
     assert_int_not_equal(sizes[0], sizes[1]);
+}
+
+static void test_screenshots(void **state)
+{
+    (void)state;
+    if (!there("chromium") || !there("gnuplot"))
+        skip();
+    json_t *r[2] = {load("t3-a-none.json"), load("t3-b-none.json")};
+    free(page(r, 2));
+    screenshots();
+    matrix_page(false);
+    screenshots();
     json_decref(r[0]);
     json_decref(r[1]);
 }
@@ -172,9 +229,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_no_gnuplot),
+        cmocka_unit_test(test_page),        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_no_gnuplot),  cmocka_unit_test(test_matrix_page),
         cmocka_unit_test(test_screenshots),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -75,6 +75,16 @@ static void what_is_no_json(void **state)
     assert_int_equal(skim_text(deep, sizeof(deep), keep, out), 0);
 }
 
+static void a_key_with_a_nul(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\0bcdefghijklmnop\":1,\"a\":2}";
+    char out[sizeof(text)];
+    size_t n = skim_text(text, sizeof(text) - 1, keep, out);
+    out[n] = '\0';
+    assert_string_equal(out, "{\"a\":2}");
+}
+
 /* A document and its text are skimmed alike. */
 static void documents(void **state)
 {
@@ -97,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_no_json),
+        cmocka_unit_test(a_key_with_a_nul),
         cmocka_unit_test(documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
