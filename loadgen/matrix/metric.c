@@ -34,9 +34,10 @@ static const struct {
     const char *prefix, *path, *leaf;
 } families[] = {
     {"slab.", "slab.counters", "total"},
-    {"slab_per_gib.", "derived.counters_per_gib", NULL},
     {"idle_percent.", "cpu.by_node", "idle_percent"},
 };
+
+#define PER_GIB "slab_per_gib."
 
 enum { FAMILIES = sizeof(families) / sizeof(*families) };
 
@@ -55,7 +56,8 @@ bool metric_known(const char *name)
         if (strncmp(name, families[i].prefix, len) == 0)
             return name[len] != '\0';
     }
-    return find(name);
+    size_t len = strlen(PER_GIB);
+    return strncmp(name, PER_GIB, len) == 0 ? name[len] != '\0' : find(name) != NULL;
 }
 
 /* Edit distance, of names up to 63 bytes. */
@@ -95,6 +97,12 @@ const char *metric_nearest(const char *name)
 
 double metric_value(const json_t *window, const char *name)
 {
+    if (strncmp(name, PER_GIB, strlen(PER_GIB)) == 0) {
+        char counter[160];
+        double bytes = metric_value(window, "bytes");
+        snprintf(counter, sizeof(counter), "slab.%.150s", name + strlen(PER_GIB));
+        return bytes > 0 ? metric_value(window, counter) / (bytes / (1 << 30)) : NAN;
+    }
     const struct metric *m = find(name);
     const json_t *v = m ? view_at(window, m->path) : NULL;
     for (int i = 0; !m && i < FAMILIES; i++) {
@@ -102,7 +110,7 @@ double metric_value(const json_t *window, const char *name)
         if (strncmp(name, families[i].prefix, len) != 0)
             continue;
         v = json_object_get(view_at(window, families[i].path), name + len);
-        if (families[i].leaf && json_is_object(v))
+        if (json_is_object(v))
             v = json_object_get(v, families[i].leaf);
     }
     return json_is_number(v) ? json_number_value(v) : NAN;

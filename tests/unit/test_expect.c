@@ -169,19 +169,25 @@ static void exit_statuses(void **state)
 static void metrics_of_a_window(void **state)
 {
     (void)state;
-    json_t *w = json_pack("{s:{s:f}, s:{s:{s:{s:i}, s:i, s:{s:n}}}, s:{s:{s:{s:f}}}}", "throughput",
-                          "bytes_per_s", 5.0, "slab", "counters", "a", "total", 7, "b", 8, "c",
-                          "total", "cpu", "by_node", "1", "idle_percent", 12.5);
+    json_t *w =
+        json_pack("{s:{s:f, s:I}, s:{s:{s:{s:i}, s:i, s:{s:n}}}, s:{s:{s:{s:f}}}}", "throughput",
+                  "bytes_per_s", 5.0, "bytes", (json_int_t)1 << 31, "slab", "counters", "a",
+                  "total", 7, "b", 8, "c", "total", "cpu", "by_node", "1", "idle_percent", 12.5);
     assert_non_null(w);
     NEAR(metric_value(w, "bytes_per_s"), 5, 0);
     NEAR(metric_value(w, "slab.a"), 7, 0);
     NEAR(metric_value(w, "slab.b"), 8, 0); /* slimmed */
     NEAR(metric_value(w, "idle_percent.1"), 12.5, 0);
+    NEAR(metric_value(w, "slab_per_gib.a"), 3.5, 1e-12);
+    assert_true(isnan(metric_value(w, "slab_per_gib.d")));
+    assert_true(isnan(metric_value(NULL, "slab_per_gib.a")));
     assert_true(isnan(metric_value(w, "slab.c")));
     assert_true(isnan(metric_value(w, "slab.d")));
     assert_true(isnan(metric_value(w, "p99_ns")));
     assert_true(isnan(metric_value(NULL, "bytes_per_s")));
     assert_false(metric_known("slab."));
+    assert_false(metric_known("slab_per_gib."));
+    assert_true(metric_known("slab_per_gib.a"));
     json_decref(w);
 }
 
