@@ -97,3 +97,24 @@ printf '[run]\n' >"$work/e.ini"
 expect 2 'e.ini has no \[expect\] section' "$numaload" report --expect "$work/e.ini" "$folder"
 expect 125 'cross_cost undecided: 1\.09' "$numaload" report --check --format text \
     --expect "$source_dir/profiles/published.ini" "$data"
+
+# the signature of the lab, of records as the lab makes them
+mkdir "$work/lab"
+/usr/bin/python3 - "$data/t3-b-none.json" "$work/lab" <<'PY'
+import json, sys
+
+r, folder = json.load(open(sys.argv[1])), sys.argv[2]
+cells = [("node:0", "node:0"), ("node:0", "node:1"), ("node:1", "node:1")]
+for run in range(9):
+    (cpus, unbound), w = cells[run % 3], r["windows"][0]
+    r["profile"].update({"cpus": cpus, "unbound": unbound})
+    w["derived"].update({"remote_free_share": 0.004 if cpus == unbound else 0.991,
+                         "alloc_per_page": 1.001})
+    w["throughput"]["bytes_per_s"] = 26e6 + run * 7 % 4 * 1e6
+    json.dump(r, open("%s/%d.json" % (folder, run), "w"))
+PY
+for answer in "remote_frees reproduced: 0.99" "local_frees reproduced: 0.004" \
+    "one_a_page reproduced: 1.001" "cross_cost undecided"; do
+    expect 125 "$answer" "$numaload" report --check --expect "$source_dir/profiles/lab.ini" \
+        "$work/lab"
+done
