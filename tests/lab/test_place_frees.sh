@@ -53,7 +53,7 @@ two() {
     remote_percent --cq node:1 --device eth0
     at_least "two guests, interrupt on the other node: most frees are remote" 70
     # A run does the same, and records it: interrupts judged, frees shown beside them.
-    in_lab "$numaload" run "$root/profiles/lab.ini" --path /mnt/nfs/data --ramp 3s --window 8s --cpus node:0 \
+    in_lab "$numaload" run "$root/profiles/lab.ini" --path /mnt/nfs/data --ramp 3s --window 8s --iodepth 4 --cpus node:0 \
         --mem node:0 --cq node:1 --device eth0 --record "$out/run.json"
     check "run with cq on interrupts: exit status" 0 "$rc"
     record() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); w = r["windows"][0]

@@ -10,7 +10,7 @@ trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
 cat >"$work/script" <<'G'
 state() { cat /sys/devices/virtual/workqueue/*/affinity_scope /sys/devices/virtual/workqueue/cpumask \
     /sys/devices/virtual/workqueue/*/cpumask; }
-load="$1 run $2/profiles/lab.ini --path /mnt/nfs/data --cq node:1 --wq-scope numa"
+load="$1 run $2/profiles/lab.ini --path /mnt/nfs/data --cq node:1 --wq-scope numa --iodepth 2"
 "$1" prepare --path /mnt/export/data --size 64M >/dev/null
 state >/tmp/before
 $load --window 4s --ramp 3s --record "$LAB_OUT/r.json" >/dev/null
