@@ -10,6 +10,7 @@ int cmd_prepare(int argc, char **argv);
 int cmd_matrix(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_place(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

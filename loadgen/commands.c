@@ -13,6 +13,7 @@ const struct command commands[] = {
     {"matrix", cmd_matrix, "run placements x repeats in an order that can be trusted"},
     {"report", cmd_report, "print records, one or several side by side"},
     {"compare", cmd_compare, "put two matrices side by side"},
+    {"serve", cmd_serve, "offer memory to engine rdma-read on other machines"},
     {"topo", cmd_topo, "nodes, CPUs and the interrupts of devices"},
     {"place", cmd_place, "show, apply or undo a placement, or run a command in one"},
     {"restore", cmd_restore, "put back what a killed run or 'place apply' left"},

@@ -24,6 +24,7 @@ static const char *const cq_shapes[] = {"leave",    "node:", "nic", "remote",
 static const char *const unbound_shapes[] = {"leave", "node:", "all", "cpus:", NULL};
 static const char *const rps_shapes[] = {"leave", "node:", "nic", "remote", "cpus:", NULL};
 static const char *const irqbalance_words[] = {"refuse", "ignore", "ban", "stop", NULL};
+static const char *const completion_words[] = {"event", "poll", NULL};
 static const char *const scope_words[] = {"leave", "cpu", "smt", "cache", "numa", "system", NULL};
 static const char *const balancing_words[] = {"leave", "off", NULL};
 
@@ -121,7 +122,8 @@ const struct key profile_keys[] = {
          "published load); uring is io_uring; sync is pread, one I/O at a time; libnfs is an NFS "
          "client of its own over TCP, whose path is nfs://SERVER/FOLDER/FILE?version=3 or 4; "
          "nfs-rdma is one over RDMA, with completion queues of its own, whose path is "
-         "nfs-rdma://SERVER[:PORT]/EXPORT/FILE[?mountport=N]."},
+         "nfs-rdma://SERVER[:PORT]/EXPORT/FILE[?mountport=N]; rdma-read reads the memory of "
+         "'numaload serve' over RDMA, path rdma://HOST:PORT."},
     {.name = "block",
      .type = KEY_SIZE,
      .offset = FIELD(block_bytes),
@@ -244,6 +246,42 @@ const struct key profile_keys[] = {
      .max = 16,
      .meta = "N",
      .help = "Connections of each thread, of engine nfs-rdma."},
+    {.name = "completion",
+     .type = KEY_TEXT,
+     .offset = FIELD(completion),
+     .def = "event",
+     .words = completion_words,
+     .meta = "WORD",
+     .help = "How rdma-read learns of completions: event (an interrupt wakes the thread) or poll "
+             "(the thread spins, and its queue makes no interrupt)."},
+    {.name = "cq-count",
+     .type = KEY_COUNT,
+     .offset = FIELD(cq_count),
+     .def = "0",
+     .max = 65535,
+     .meta = "N",
+     .help = "Moderation of rdma-read's events: completions for one event; 0: as the device does."},
+    {.name = "cq-period",
+     .type = KEY_TIME,
+     .offset = FIELD(cq_period_ns),
+     .def = "0s",
+     .max = 65535000,
+     .meta = "TIME",
+     .help = "Moderation of rdma-read's events: longest wait for one; 0: as the device does."},
+    {.name = "listen",
+     .type = KEY_TEXT,
+     .offset = FIELD(listen),
+     .def = "0.0.0.0:20885",
+     .meta = "ADDRESS",
+     .help = "Where 'numaload serve' waits for clients: HOST:PORT or [IPV6]:PORT."},
+    {.name = "revoke-after",
+     .type = KEY_TIME,
+     .offset = FIELD(revoke_after_ns),
+     .def = "0s",
+     .max = 3600 * SECOND,
+     .meta = "TIME",
+     .help = "'numaload serve' takes its memory back so long after the first client came, to see "
+             "what a run does then; 0: never."},
     {.name = "strict",
      .type = KEY_BOOL,
      .offset = FIELD(strict),
@@ -630,6 +668,11 @@ bool profile_check(const struct profile *p, struct err *err)
         return err_set(err, STATUS_USAGE, "%s: less than one block of %s",
                        profile_where(p, "size", where, sizeof(where)),
                        format_size(p->block_bytes, size, sizeof(size)));
+    static const char *const serve_only[] = {"listen", "revoke-after"};
+    for (size_t i = 0; i < 2; i++)
+        if (profile_is_set(p, serve_only[i]))
+            return err_set(err, STATUS_USAGE, "%s has a meaning for 'numaload serve' only",
+                           profile_where(p, serve_only[i], where, sizeof(where)));
     if (!check_workload(p, err))
         return false;
     if (strcmp(p->engine, "sync") == 0 && p->iodepth > 1 && profile_is_set(p, "iodepth"))

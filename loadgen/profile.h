@@ -84,6 +84,11 @@ struct profile {
     char *wq_scope;
     char *comp_vector;
     uint64_t nconnect;
+    char *completion;
+    uint64_t cq_count;     /* 0: not moderated */
+    uint64_t cq_period_ns; /* 0: not moderated */
+    char *listen;
+    uint64_t revoke_after_ns; /* 0: never */
     char *irqbalance;
     bool strict;
     uint64_t min_share_percent;

@@ -99,8 +99,7 @@ static bool open_channel(struct cm *cm, struct err *err)
         char *list = verbs_device_list();
         err_set(err, STATUS_SKIP,
                 "RDMA cannot be used here: %s (devices: %s; needed: an RDMA device, the kernel's "
-                "rdma_ucm and ib_uverbs, /dev/infiniband/rdma_cm; 'tools/soft-roce up' makes a "
-                "device in software)",
+                "rdma_ucm and ib_uverbs, /dev/infiniband/rdma_cm)",
                 strerror(errno), list ? list : "?");
         free(list);
         return false;

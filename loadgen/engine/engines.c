@@ -3,9 +3,10 @@
 #include <string.h>
 
 extern const struct engine_ops engine_uring, engine_aio, engine_sync, engine_libnfs,
-    engine_nfs_rdma;
+    engine_nfs_rdma, engine_rdma_read;
 
-const char *const engine_names[] = {"uring", "aio", "sync", "libnfs", "nfs-rdma", NULL};
+const char *const engine_names[] = {"uring",    "aio",       "sync", "libnfs",
+                                    "nfs-rdma", "rdma-read", NULL};
 
 const struct engine_ops *const engines[] = {
 #ifdef HAVE_URING
@@ -20,6 +21,7 @@ const struct engine_ops *const engines[] = {
 #endif
 #ifdef HAVE_VERBS
     &engine_nfs_rdma,
+    &engine_rdma_read,
 #endif
     NULL,
 };

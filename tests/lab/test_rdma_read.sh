@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# rdma-read against 'numaload serve' on soft-RoCE and soft-iWARP: every byte checked, and what a run
+# says when the responder, its memory or the device goes away.
+# Exit status 77 when this machine cannot run the lab.
+# shellcheck disable=SC2016 # quoted scripts are for the guest's shell
+. "$(dirname "$0")/../cli/lib.sh"
+lab=$source_dir/tools/lab
+name=rdmaread$$
+out=$work/out.d
+trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
+"$numaload" version | grep -q '^engines:.*rdma-read' || {
+    echo "this build has no engine rdma-read"
+    exit 77
+}
+"$lab" up --name $name --no-mount --out "$out" || exit $?
+asan=$source_dir/build/asan/numaload
+
+# Sourced in the guest. serve OPTION...: a responder in the background, its pid in $server and its
+# messages in $said; load NAME OPTION...: a run, its record in NAME.json, its status in $rc.
+cat >"$out/guest" <<'EOT'
+numaload=$NUMALOAD
+serve() {
+    said=$LAB_OUT/serve.$((++servers))
+    "$numaload" serve --size 16M "$@" >$said.out 2>$said &
+    server=$!
+    until grep -q "listening\|error" $said; do sleep 0.1; done
+}
+load() {
+    to=$1
+    shift
+    rc=0
+    "$numaload" run --engine rdma-read --path ${at:-10.77.0.1} --threads 2 --iodepth 4 --block 256K --ramp 0s \
+        --window 1s --verify --record "$LAB_OUT/$to.json" "$@" >$LAB_OUT/$to.out 2>$LAB_OUT/$to.err || rc=$?
+    echo "$to $rc"
+}
+stop() {
+    kill -INT $server
+    rc=0
+    wait $server || rc=$?
+    echo "serve $rc"
+}
+EOT
+guest() {
+    timeout 200 "$lab" run --name $name -- env NUMALOAD="${program:-$numaload}" bash -c '. "$LAB_OUT/guest"; '"$1" >"$work/out" 2>"$work/err" ||
+        fail "guest: $1: $(tail -n 5 "$work/out" "$work/err")"
+}
+# status NAME N: what the guest said of a run or of serve.
+status() { check "$1: $(grep "^$1 " "$work/out"), not $2: $(cat "$out/$1.err" 2>/dev/null)" grep -qx "$1 $2" "$work/out"; }
+says() { check "$1 does not say '$2': $(cat "$out/$1.err")" grep -Eq -- "$2" "$out/$1.err"; }
+
+# Every byte, on both kinds of device. iWARP finds its device by its address: rxe goes first.
+one='load $dev-one --threads 1 --iodepth 1 --block 1M'
+shapes=$one'
+    load $dev-poll --threads 2 --iodepth 16 --block 4K --completion poll
+    load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1'
+guest 'serve --mem node:1; dev=rxe; '"$shapes"'; stop
+    rdma link delete rxe0; rdma link add siw0 type siw netdev eth0
+    serve --mem node:0; dev=siw; '"$one"'; stop
+    rdma link delete siw0; rdma link add rxe0 type rxe netdev eth0'
+status serve 0
+for run in rxe-one rxe-poll rxe-event siw-one; do
+    status $run 0
+    valid_record "$out/$run.json"
+    holds "$out/$run.json" 'w["throughput"]["bytes"] > 0 and r["files"][0]["bytes"] == 16 << 20'
+    holds "$out/$run.json" 'r["engine"]["transport"]["device"][0]["value"] == "'${run%-*}'0"'
+done
+holds "$out/rxe-one.json" 'r["engine"]["transport"]["responder_node"][0]["value"] == 1'
+holds "$out/rxe-event.json" 'r["engine"]["transport"]["comp_vector"][0]["threads"] >= 1'
+
+# What can be wrong before the load.
+guest 'load refused
+    load absent --device mlx5_7
+    serve --salt 7; load salt; load salted --salt 7 --threads 1; load vector --salt 7 --comp-vector 99
+    load moderate --salt 7 --cq-count 16
+    ulimit -l 1024; setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+        "$numaload" run --engine rdma-read --path 10.77.0.1 --salt 7 --threads 2 --iodepth 4 --block 1M \
+        --ramp 0s --window 1s >$LAB_OUT/memlock.out 2>$LAB_OUT/memlock.err; echo "memlock $?"
+    ip link set eth0 down; load down --salt 7 --device rxe0; ip link set eth0 up; sleep 0.5
+    stop; "$numaload" topo --device rxe0 | tee $LAB_OUT/topo; serve --once; load last --threads 1; wait $server; echo "once $?"'
+for bad in refused absent salt moderate memlock down; do status $bad 1; done
+status salted 0
+status last 0
+status once 0
+says refused "connection refused: nobody listens"
+says absent "mlx5_7"
+says salt "filled with salt 7, this run expects 1: add --salt 7"
+says vector "vector 99: rxe0 has 0\.\."
+says moderate "rxe0 cannot moderate"
+says memlock "RLIMIT_MEMLOCK allows 1048576"
+says down "rxe0 port 1 is DOWN|no RDMA device leads there"
+check "topo shows the GID and vectors: $(cat "$out/topo")" grep -Eq "GID 1: 10.77.0.1, RoCE v2" "$out/topo"
+
+# What can happen in mid-run: the window ends, and the data is kept.
+guest 'serve; load gone --window 20s & run=$!; sleep 4; kill -KILL $server; wait $run
+    serve --revoke-after 2s; load revoked --window 20s; load late; stop
+    serve; load removed --window 20s & run=$!; sleep 4; rdma link delete rxe0; wait $run; kill $server; wait $server
+    rdma link add rxe0 type rxe netdev eth0'
+for cut in gone revoked removed; do
+    status $cut 1
+    holds "$out/$cut.json" 'w["cut_short"] and w["throughput"]["bytes"] > 0'
+done
+says late "has revoked its memory"
+
+# The sanitizers, on both ends.
+if [ -x "$asan" ] && "$asan" version | grep -q rdma-read; then
+    program=$asan guest 'serve; load asan --threads 2; stop'
+    status asan 0
+    status serve 0
+    check "sanitizer: $(cat "$out/asan.err")" [ -z "$(grep -l Sanitizer "$out"/asan.err "$out"/serve.*)" ]
+else
+    echo "no asan build: not run under the sanitizers"
+fi
