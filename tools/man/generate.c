@@ -183,9 +183,10 @@ static void key_options(void)
     }
 }
 
-static void key_entries(void)
+/* Entries of one section of a profile. */
+static void section(const struct key *table)
 {
-    for (const struct key *k = profile_keys; k->name; k++) {
+    for (const struct key *k = table; k->name; k++) {
         fputs(".TP\n.BI ", stdout);
         roff(k->name, strlen(k->name));
         printf(" \" = %s\"\n", k->type == KEY_BOOL ? "yes|no" : k->meta);
@@ -194,7 +195,16 @@ static void key_entries(void)
     }
 }
 
+static void run_section(void)
+{
+    section(profile_keys);
+}
+
 /* ---- bash ---- */
+
+/* Tables of keys that are options of some command. */
+static const struct key *const tables[] = {profile_keys};
+enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 /* Whether an option name begins at p: "--name", not within a word. */
 static size_t option_at(const char *text, const char *p)
@@ -246,6 +256,22 @@ static void bash_options(const struct command *c)
     free(text);
 }
 
+/* The words of an option, or in angle brackets what it takes. */
+static void bash_values(const struct key *k)
+{
+    const char *const *words = k->words ? k->words : k->shapes;
+    if (k->type == KEY_BOOL) {
+        printf("_numaload_flags+=' --%s '\n", k->name);
+        return;
+    }
+    printf("_numaload_values[--%s]='", k->name);
+    if (!words)
+        printf("<%s>", k->meta);
+    for (const char *const *w = words; w && *w; w++)
+        printf("%s%s", *w, w[1] ? " " : "");
+    puts("'");
+}
+
 static void bash_tables(void)
 {
     fputs("_numaload_commands='help", stdout);
@@ -254,19 +280,9 @@ static void bash_tables(void)
     puts("'");
     for (const struct command *c = commands; c->name; c++)
         bash_options(c);
-    for (const struct key *k = profile_keys; k->name; k++) {
-        const char *const *words = k->words ? k->words : k->shapes;
-        if (k->type == KEY_BOOL)
-            printf("_numaload_flags+=' --%s '\n", k->name);
-        else if (!words)
-            printf("_numaload_values[--%s]='<%s>'\n", k->name, k->meta);
-        if (!words)
-            continue;
-        printf("_numaload_values[--%s]='", k->name);
-        for (const char *const *w = words; *w; w++)
-            printf("%s%s", *w, w[1] ? " " : "");
-        puts("'");
-    }
+    for (int i = 0; i < TABLES; i++)
+        for (const struct key *k = tables[i]; k->name; k++)
+            bash_values(k);
 }
 
 static const struct {
@@ -274,7 +290,7 @@ static const struct {
     void (*write)(void);
 } parts[] = {
     {"@COMMANDS@\n", command_list}, {"@HELP@\n", command_help},  {"@OPTIONS@\n", key_options},
-    {"@KEYS@\n", key_entries},      {"@TABLES@\n", bash_tables},
+    {"@KEYS@\n", run_section},      {"@TABLES@\n", bash_tables},
 };
 
 int main(int argc, char **argv)
