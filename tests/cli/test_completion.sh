@@ -40,7 +40,7 @@ offers "numaload help pre" "prepare"
 contains "numaload run --" --path --engine --live --livecsv --help
 offers "numaload run --liv" "--live --livecsv"
 offers "numaload check --liv" "--live --livecsv"
-offers "numaload report --" "--help --format"
+contains "numaload report --" --help --format
 offers "numaload run --engine u" "uring"
 offers "numaload run --engine=u" "uring"
 offers "numaload run --engine uring --numa-balancing " "leave off"
