@@ -68,6 +68,7 @@ struct profile {
     bool allow_overwrite;
     uint64_t threads;
     uint64_t iodepth;
+    uint64_t batch; /* 0: chosen by block */
     uint64_t deadline_ns;
     bool direct;
     uint64_t ramp_ns;

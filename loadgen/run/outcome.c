@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "outcome.h"
 
+#include "generator.h"
+
 #include "../record/completions.h"
 #include "../record/derived.h"
 #include "../record/notes.h"
@@ -121,6 +123,7 @@ void outcome_window(struct run *r, unsigned phase, bool cut)
     observe(r, w, phase, notes);
     sampling_window(r->sampling, phase, phase + 1, w, notes);
     json_object_set_new(w, "completions", completions_of_window(w, r->place, notes));
+    generator_note(w, notes);
     json_object_set_new(w, "derived", derived_from_window(w));
     json_object_set_new(w, "valid", json_boolean(note_worst(notes) < NOTE_INVALID));
     json_object_set_new(w, "notes", notes);

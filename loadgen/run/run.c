@@ -261,6 +261,13 @@ static bool find_target(struct run *r, const struct engine_ops *engine)
     return found && target_cut(&r->target, p, &r->err);
 }
 
+static unsigned batch_of(const struct profile *p)
+{
+    if (p->batch)
+        return (unsigned)p->batch;
+    return p->block_bytes < BATCH_BYTES ? (unsigned)(BATCH_BYTES / p->block_bytes) : 1;
+}
+
 static bool prepare(struct run *r)
 {
     const struct profile *p = r->profile;
@@ -299,7 +306,7 @@ static bool prepare(struct run *r)
         .engine = engine,
         .threads = ask.threads,
         .iodepth = (unsigned)depth,
-        .batch = p->block_bytes < BATCH_BYTES ? (unsigned)(BATCH_BYTES / p->block_bytes) : 1,
+        .batch = batch_of(p),
         .phases = (unsigned)p->windows + 2,
         .cpus_n = r->topo->cpus_n,
     };

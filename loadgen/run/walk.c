@@ -12,6 +12,9 @@ void walk_find_file(struct walk *w, uint64_t block)
             low = middle + 1;
     }
     w->file = &t->files[low];
+    w->file_number = low;
+    w->file_first = w->file->first_block;
+    w->file_blocks = w->file->end_block - w->file_first;
 }
 
 /* Share `number` of n things dealt out as evenly as whole things allow: [*first, *end). */
@@ -49,7 +52,8 @@ static void take_part(struct walk *w, const struct profile *p, unsigned number, 
 void walk_init(struct walk *w, const struct target *t, const struct profile *p, unsigned number,
                unsigned threads)
 {
-    *w = (struct walk){.target = t, .file = &t->files[0]};
+    *w = (struct walk){.target = t};
+    walk_find_file(w, 0);
     /* Its own stream a worker, the same in every run. */
     w->rng = (number + 1) * UINT64_C(0xd1342543de82ef95);
     take_part(w, p, number, threads);

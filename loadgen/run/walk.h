@@ -13,7 +13,9 @@ enum walk_order { WALK_IN_ORDER, WALK_RANDOM, WALK_SHUFFLED };
 
 struct walk {
     const struct target *target;
-    const struct target_file *file; /* that of the last block */
+    const struct target_file *file;   /* that of the last block */
+    uint32_t file_number;             /* its index in target.files */
+    uint64_t file_first, file_blocks; /* its blocks */
     enum walk_order order;
     uint64_t first, end;              /* the worker's part: [first, end); may be empty */
     uint64_t next;                    /* in order: the next block; shuffled: the next step */
@@ -37,13 +39,12 @@ uint64_t walk_amount(const struct walk *w, const struct profile *p, unsigned num
 /* Sets w->file to the one that holds a block. */
 void walk_find_file(struct walk *w, uint64_t block);
 
-/* splitmix64 (Steele, Lea, Flood 2014): one multiplication chain, no state but a counter. */
+/* wyrand (Wang Yi): the two halves of one product; no state but a counter. */
 static inline uint64_t walk_rng(struct walk *w)
 {
-    uint64_t z = w->rng += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    uint64_t z = w->rng += UINT64_C(0xa0761d6478bd642f);
+    unsigned __int128 product = (unsigned __int128)z * (z ^ UINT64_C(0xe7037ed1a0b428db));
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
 /* A one-to-one map of 0 .. mask onto itself; steps that fall outside the part are left out. */
@@ -76,7 +77,7 @@ static inline uint64_t walk_next(struct walk *w)
     } else {
         block = walk_shuffle(w);
     }
-    if (block - w->file->first_block >= w->file->end_block - w->file->first_block)
+    if (block - w->file_first >= w->file_blocks)
         walk_find_file(w, block);
     return block;
 }

@@ -27,14 +27,16 @@ struct loop {
     struct io *ios;  /* by slot */
     uint32_t *ready; /* slots to be submitted */
     unsigned ready_n;
+    unsigned rests_n; /* of these, slots whose I/O came back short */
     struct completion *done;
     unsigned iodepth, outstanding;
     uint32_t *idle; /* slots that wait for their time, of a paced load */
     unsigned idle_n;
     uint64_t block_bytes, salt;
+    char *buffers;
     bool writes, verify;
     uint32_t read_share; /* of a mix, in 2^-32 */
-    uint64_t left;       /* I/Os still to be begun; UINT64_MAX: until the drain */
+    uint64_t left;       /* I/Os still to be begun; near UINT64_MAX: until the drain */
     struct walk walk;
     struct pace pace;
     uint64_t oldest_checked_ns;
@@ -55,34 +57,46 @@ size_t worker_phase_bytes(unsigned cpus_n)
     return (bytes + page - 1) / page * page;
 }
 
-static void next_io(struct loop *l, uint32_t slot)
+/* Decides on reading or writing, and fills what is to be written. */
+static void make_write(struct loop *l, struct io *io)
 {
-    struct io *io = &l->ios[slot];
+    io->write = !l->read_share || walk_rng(&l->walk) >> 32 >= l->read_share;
+    if (!io->write)
+        return;
+    io->bytes = io->want; /* a whole block would make the file longer */
+    pattern_fill(io->buf, io->want, io->offset, l->salt);
+}
+
+static inline void next_io(struct loop *l, uint32_t slot, struct io *io)
+{
     uint64_t block = walk_next(&l->walk);
     const struct target_file *f = l->walk.file;
-    uint64_t offset = (block - f->first_block) * l->block_bytes, left = f->load_bytes - offset;
-    io->buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
+    uint64_t offset = (block - l->walk.file_first) * l->block_bytes, left = f->load_bytes - offset;
+    io->buf = l->buffers + slot * l->block_bytes;
     io->offset = offset;
     io->want = (uint32_t)(left < l->block_bytes ? left : l->block_bytes);
     io->bytes = (uint32_t)l->block_bytes;
-    io->file = (uint32_t)(f - l->walk.target->files);
+    io->file = l->walk.file_number;
     io->done = 0;
-    io->write = l->writes && (!l->read_share || walk_rng(&l->walk) >> 32 >= l->read_share);
-    if (io->write) {
-        io->bytes = io->want; /* a whole block would make the file longer */
-        pattern_fill(io->buf, io->want, offset, l->salt);
-    }
+}
+
+static void begin_io(struct loop *l, uint32_t slot)
+{
+    struct io *io = &l->ios[slot];
+    l->left--;
+    next_io(l, slot, io);
+    if (l->writes)
+        make_write(l, io);
+    l->ready[l->ready_n++] = slot;
 }
 
 /* Takes a slot that has nothing to do: its next I/O, unless it must wait for its time. */
-static void next_slot(struct loop *l, uint32_t slot)
+static inline void next_slot(struct loop *l, uint32_t slot)
 {
     if (l->pace.interval_ns) {
         l->idle[l->idle_n++] = slot;
     } else if (l->left) {
-        l->left--;
-        next_io(l, slot);
-        l->ready[l->ready_n++] = slot;
+        begin_io(l, slot);
     }
 }
 
@@ -92,10 +106,8 @@ static void next_due(struct loop *l, uint64_t now)
     uint64_t due;
     while (l->idle_n && l->left && pace_due(&l->pace, now, &due)) {
         uint32_t slot = l->idle[--l->idle_n];
-        l->left--;
-        next_io(l, slot);
+        begin_io(l, slot);
         l->ios[slot].start_ns = due;
-        l->ready[l->ready_n++] = slot;
     }
 }
 
@@ -121,82 +133,98 @@ static bool loop_fail(struct loop *l, enum status status, const char *what, cons
 static bool submit(struct loop *l, struct phase_counters *pc)
 {
     uint64_t start = now_ns();
-    unsigned n = l->ready_n < l->w->crew->batch ? l->ready_n : l->w->crew->batch;
-    for (unsigned i = 0; i < n; i++) {
+    unsigned n = l->ready_n < l->w->crew->batch ? l->ready_n : l->w->crew->batch, rests = 0;
+    for (unsigned i = 0; i < n && !l->pace.open_loop; i++) {
         struct io *io = &l->ios[l->ready[i]];
-        if (io->done == 0 && !l->pace.open_loop)
+        if (!l->rests_n || io->done == 0)
             io->start_ns = start;
     }
     int taken = l->ops->submit(l->engine, l->ios, l->ready, n);
     if (taken < 0)
         return loop_fail(l, STATUS_FAILED, "submit", &l->ios[l->ready[0]], -taken);
-    unsigned whole = 0;
-    for (int i = 0; i < taken; i++)
-        whole += l->ios[l->ready[i]].done == 0;
+    for (int i = 0; i < taken && l->rests_n; i++)
+        rests += l->ios[l->ready[i]].done != 0;
+    l->rests_n -= rests;
     l->outstanding += (unsigned)taken;
-    counter_add(&pc->submitted, whole);
+    counter_add(&pc->submitted, (unsigned)taken - rests);
     counter_add(&pc->submits, 1);
     counter_add(&pc->submit_ns, now_ns() - start);
     counter_add(&pc->depth_sum, l->outstanding);
     l->ready_n -= (unsigned)taken;
-    memmove(l->ready, l->ready + taken, l->ready_n * sizeof(*l->ready));
+    if (l->ready_n)
+        memmove(l->ready, l->ready + taken, l->ready_n * sizeof(*l->ready));
     return true;
 }
 
-/* Returns true when the I/O of this slot is over, false when a rest was queued again. */
-static bool finish_part(struct loop *l, const struct completion *c, bool *ok)
+/* An I/O that did not come back whole: failed, at the end of the file, or short, in which case the
+ * rest is queued. False when it fails the run. */
+static bool finish_part(struct loop *l, const struct completion *c)
 {
     struct io *io = &l->ios[c->slot];
-    *ok = true;
-    if (c->result < 0) {
-        *ok =
-            loop_fail(l, STATUS_FAILED, io->write ? "write failed" : "read failed", io, -c->result);
-        return true;
-    }
+    if (c->result < 0)
+        return loop_fail(l, STATUS_FAILED, io->write ? "write failed" : "read failed", io,
+                         -c->result);
+    if (c->result == 0 && io->write)
+        return loop_fail(l, STATUS_FAILED, "write moved nothing", io, ENOSPC);
+    if (c->result == 0)
+        return err_set(&l->w->err, STATUS_FAILED,
+                       "thread %u: %s: end of file at offset %" PRIu64 ", where %" PRIu32
+                       " more bytes were there when the run began: the file was truncated",
+                       l->w->number, path_of(l, io), io->offset, io->want - io->done);
+    /* The latency goes on from the first part. */
     io->done += (uint32_t)c->result;
-    if (io->done >= io->want)
-        return true;
-    if (c->result == 0 && io->write) {
-        *ok = loop_fail(l, STATUS_FAILED, "write moved nothing", io, ENOSPC);
-        return true;
-    }
-    if (c->result == 0) {
-        *ok = err_set(&l->w->err, STATUS_FAILED,
-                      "thread %u: %s: end of file at offset %" PRIu64 ", where %" PRIu32
-                      " more bytes were there when the run began: the file was truncated",
-                      l->w->number, path_of(l, io), io->offset, io->want - io->done);
-        return true;
-    }
-    /* Short: ask for the rest. The latency goes on from the first part. */
     io->buf = (char *)io->buf + c->result;
     io->offset += (uint64_t)c->result;
     io->bytes -= (uint32_t)c->result;
     l->ready[l->ready_n++] = c->slot;
-    return false;
+    l->rests_n++;
+    return true;
 }
 
-static void count(struct phase_counters *pc, const struct io *io, uint64_t now)
+/* What the completions of one reap add up to. They share one time stamp, that of the reap: what a
+ * completion waits to be counted is not the server's. The counters, which others read, are written
+ * once a batch. */
+struct tally {
+    uint64_t ios, bytes, write_ios, write_bytes;
+    uint64_t latency_sum_ns, latency_min_ns, latency_max_ns;
+};
+
+static inline void tally_add(struct tally *t, struct phase_counters *pc, const struct io *io,
+                             uint64_t now)
 {
     uint64_t latency = now - io->start_ns;
-    counter_add(&pc->ios, 1);
-    counter_add(&pc->bytes, io->want);
+    t->ios++;
+    t->bytes += io->want;
     if (io->write) {
-        counter_add(&pc->write_ios, 1);
-        counter_add(&pc->write_bytes, io->want);
+        t->write_ios++;
+        t->write_bytes += io->want;
     }
-    counter_add(&pc->latency_sum_ns, latency);
-    if (latency < counter_get(&pc->latency_min_ns) || counter_get(&pc->ios) == 1)
-        counter_set(&pc->latency_min_ns, latency);
-    if (latency > counter_get(&pc->latency_max_ns))
-        counter_set(&pc->latency_max_ns, latency);
+    t->latency_sum_ns += latency;
+    t->latency_min_ns = latency < t->latency_min_ns ? latency : t->latency_min_ns;
+    t->latency_max_ns = latency > t->latency_max_ns ? latency : t->latency_max_ns;
     counter_add(&pc->hist[hist_bucket(latency)], 1);
+}
+
+static void tally_write(const struct tally *t, struct phase_counters *pc)
+{
+    if (!t->ios)
+        return;
+    if (t->latency_min_ns < counter_get(&pc->latency_min_ns) || counter_get(&pc->ios) == 0)
+        counter_set(&pc->latency_min_ns, t->latency_min_ns);
+    if (t->latency_max_ns > counter_get(&pc->latency_max_ns))
+        counter_set(&pc->latency_max_ns, t->latency_max_ns);
+    counter_add(&pc->ios, t->ios);
+    counter_add(&pc->bytes, t->bytes);
+    counter_add(&pc->write_ios, t->write_ios);
+    counter_add(&pc->write_bytes, t->write_bytes);
+    counter_add(&pc->latency_sum_ns, t->latency_sum_ns);
 }
 
 /* Compares a block with what prepare, or a write, put there. */
 static void verify(struct loop *l, struct phase_counters *pc, uint32_t slot)
 {
     const struct io *io = &l->ios[slot];
-    const char *buf = (char *)l->w->buffers.addr + slot * l->block_bytes;
+    const char *buf = l->buffers + slot * l->block_bytes;
     uint64_t offset = io->offset - (uint64_t)((char *)io->buf - buf);
     size_t right = pattern_check(buf, io->want, offset, l->salt);
     counter_add(&pc->verified, 1);
@@ -252,25 +280,42 @@ static void note_oldest(struct loop *l, uint64_t now)
     counter_set(&l->w->oldest_start_ns, l->outstanding ? oldest : 0);
 }
 
+/* True when every I/O that comes back is only counted, and followed by another one at once. */
+static bool is_plain(const struct loop *l, unsigned n, bool draining)
+{
+    return !draining && !l->verify && !l->writes && !l->pace.interval_ns && l->left > n;
+}
+
 /* What came back: counted, checked, and each slot given its next I/O. */
 static bool finish(struct loop *l, struct phase_counters *pc, unsigned n, uint64_t now,
                    bool draining)
 {
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t slot = l->done[i].slot;
-        bool ok;
-        if (!finish_part(l, &l->done[i], &ok))
+    struct io *const ios = l->ios;
+    const struct completion *c = l->done, *const end = c + n;
+    struct tally t = {.latency_min_ns = UINT64_MAX};
+    const bool plain = is_plain(l, n, draining);
+    bool ok = true;
+    for (; c < end && ok; c++) {
+        struct io *io = &ios[c->slot];
+        if (__builtin_expect(c->result < (int64_t)(io->want - io->done), false)) {
+            ok = finish_part(l, c);
             continue;
-        if (!ok)
-            return false;
-        count(pc, &l->ios[slot], now);
-        if (l->verify && !l->ios[slot].write)
-            verify(l, pc, slot);
-        l->ios[slot].start_ns = 0;
+        }
+        tally_add(&t, pc, io, now);
+        io->start_ns = 0;
+        if (plain) {
+            next_io(l, c->slot, io);
+            l->ready[l->ready_n++] = c->slot;
+            continue;
+        }
+        if (l->verify && !io->write)
+            verify(l, pc, c->slot);
         if (!draining)
-            next_slot(l, slot);
+            next_slot(l, c->slot);
     }
-    return true;
+    l->left -= plain ? t.ios : 0;
+    tally_write(&t, pc);
+    return ok;
 }
 
 /* How long to wait for completions: not at all with something to submit, else until the next I/O is
@@ -404,6 +449,7 @@ static bool setup(struct loop *l, struct err *err)
                       &w->faulted_bytes, err))
         return false;
     counter_set(&w->fault_in_ns, now_ns() - began);
+    l->buffers = w->buffers.addr;
     if (!l->ops->locate && !open_files(l, err))
         return false;
     struct engine_setup setup = {

@@ -1,0 +1,31 @@
+#include "generator.h"
+
+#include "../profile.h"
+#include "../record/notes.h"
+
+#define LEAST_OF_WINDOW 0.05
+#define LEAST_OF_WANTED 0.20
+
+static double number(const json_t *o, const char *key)
+{
+    return json_number_value(json_object_get(o, key));
+}
+
+void generator_note(const json_t *window, json_t *notes)
+{
+    const json_t *sched = json_object_get(window, "sched");
+    double run = number(sched, "run_ns"), wait = number(sched, "wait_ns");
+    double all = number(sched, "threads") * number(window, "window_ns");
+    double involuntary = number(sched, "involuntary_switches");
+    double turns = number(sched, "voluntary_switches") + involuntary;
+    char delay[32];
+    if (all <= 0 || wait < LEAST_OF_WINDOW * all || wait < LEAST_OF_WANTED * (run + wait))
+        return;
+    format_time((uint64_t)(turns > 0 ? wait / turns : wait) / 1000 * 1000, delay, sizeof(delay));
+    note_add(notes, NOTE_WARNING, "generator",
+             "the generator was short of CPUs, so the limit may not be the server: its threads "
+             "wanted to run %.0f %% of the time and waited for a CPU in %.0f %% of that, %s each "
+             "time (%.0f involuntary switches); completions lay unreaped meanwhile. Fewer "
+             "threads, more CPUs, or nothing else beside it",
+             100 * (run + wait) / all, 100 * wait / (run + wait), delay, involuntary);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What numaload itself costs: instructions of one I/O, counted by callgrind, which no other load of
+# the machine changes. The difference of two runs leaves start and end out.
+command -v valgrind >/dev/null || {
+    echo "skipped: no valgrind"
+    exit 77
+}
+. "$(dirname "$0")/lib.sh"
+bench=$(dirname "$numaload")/tests/numaload-bench
+[ -x "$bench" ] || {
+    echo "skipped: no bench build (it needs io_uring and libaio)"
+    exit 77
+}
+! grep -q "^NUMALOAD_SANITIZE:STRING=." "$(dirname "$numaload")/CMakeCache.txt" 2>/dev/null || {
+    echo "skipped: a build with sanitizers does not run under valgrind"
+    exit 77
+}
+
+# instructions ENGINE IOS
+instructions() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" run --path nothing \
+        --engine "$1" --rw randread --block 4K --threads 1 --iodepth 64 --ramp 0s --window 600s \
+        --amount $(($2 * 4))K 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+few=$(instructions null 50000)
+many=$(instructions null 100000)
+each=$(((many - few) / 50000))
+echo "$each instructions an I/O, of which the engine that does nothing takes 15"
+check "no more than 135 instructions an I/O, 15 of them the engine's: $each" [ "$each" -le 135 ]
+check "a plausible count: $each" [ "$each" -ge 20 ]

@@ -1,0 +1,73 @@
+/* loadgen/run/generator.h: when a run says that it was short of CPUs. */
+#include "../../loadgen/run/generator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Two threads in a window of 1 s, so 2 s of thread time. The caller owns the notes. */
+static json_t *notes_of(double run_s, double wait_s)
+{
+    json_t *notes = json_array();
+    json_t *window = json_pack("{s:I, s:{s:i, s:I, s:I, s:i, s:i}}", "window_ns",
+                               (json_int_t)1000000000, "sched", "threads", 2, "run_ns",
+                               (json_int_t)(run_s * 1e9), "wait_ns", (json_int_t)(wait_s * 1e9),
+                               "voluntary_switches", 900, "involuntary_switches", 100);
+    generator_note(window, notes);
+    json_decref(window);
+    return notes;
+}
+
+static void enough_cpus(void **state)
+{
+    const double cases[][2] = {
+        {0, 0},      /* all asleep */
+        {2, 0},      /* busy, and alone */
+        {0.1, 0.09}, /* half of what was wanted, but of little */
+        {1.7, 0.3},  /* 15 % of what was wanted */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        json_t *notes = notes_of(cases[i][0], cases[i][1]);
+        assert_int_equal(json_array_size(notes), 0);
+        json_decref(notes);
+    }
+}
+
+static void too_few_cpus(void **state)
+{
+    (void)state;
+    json_t *notes = notes_of(1, 1);
+    assert_int_equal(json_array_size(notes), 1);
+    const json_t *n = json_array_get(notes, 0);
+    const char *text = json_string_value(json_object_get(n, "text"));
+    assert_string_equal(json_string_value(json_object_get(n, "level")), "warning");
+    assert_non_null(strstr(text, "wanted to run 100 % of the time"));
+    assert_non_null(strstr(text, "waited for a CPU in 50 % of that"));
+    assert_non_null(strstr(text, "1 ms each time")); /* 1 s over 1000 switches */
+    json_decref(notes);
+}
+
+static void nothing_known(void **state)
+{
+    (void)state;
+    json_t *notes = json_array(), *window = json_pack("{s:I}", "window_ns", (json_int_t)1000000000);
+    generator_note(window, notes);
+    assert_int_equal(json_array_size(notes), 0);
+    json_decref(window);
+    json_decref(notes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enough_cpus),
+        cmocka_unit_test(too_few_cpus),
+        cmocka_unit_test(nothing_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
