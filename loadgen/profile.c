@@ -1,6 +1,7 @@
 #include "profile.h"
 
 #include "record/record.h"
+#include "run/instrument.h"
 
 #include "engine/engine.h"
 #include "nearest.h"
@@ -364,6 +365,14 @@ const struct key profile_keys[] = {
      .offset = FIELD(record),
      .meta = "FILE",
      .help = "Save the record to this file as well, whole or not at all."},
+    {.name = "instrument",
+     .type = KEY_TEXT,
+     .offset = FIELD(instrument),
+     .def = "none",
+     .meta = "WORD",
+     .help = "A program that looks on during the windows, its output beside the record: perf-lock, "
+             "perf-lock-bpf, perf-stat or cmd:COMMAND. It slows the load; reports keep such runs "
+             "apart."},
     {.name = "live",
      .type = KEY_BOOL,
      .offset = FIELD(live),
@@ -683,6 +692,8 @@ bool profile_check(const struct profile *p, struct err *err)
                            profile_where(p, serve_only[i], where, sizeof(where)));
     if (!check_workload(p, err))
         return false;
+    if (!instrument_check(p->instrument, err))
+        return err_prefix(err, "%s", profile_where(p, "instrument", where, sizeof(where)));
     if (strcmp(p->engine, "sync") == 0 && p->iodepth > 1 && profile_is_set(p, "iodepth"))
         return err_set(err, STATUS_USAGE,
                        "%s: engine sync does one I/O at a time; use --iodepth 1 and more threads, "

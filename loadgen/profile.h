@@ -97,6 +97,7 @@ struct profile {
     char *sysroot;
     bool json;
     char *record;
+    char *instrument;
     bool live;
     char *livecsv;
     uint64_t salt;

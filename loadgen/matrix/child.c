@@ -40,7 +40,9 @@ _Noreturn static void run_here(const struct profile *p, json_t *matrix, const ch
     json_object_set_new(record, "profile", profile_json(p));
     label_set(record, p);
     json_object_set(record, "matrix", matrix);
-    enum status status = run_execute(p, record);
+    struct profile with_file = *p; /* an instrument's output stays beside the record */
+    with_file.record = (char *)file;
+    enum status status = run_execute(&with_file, record);
     live_clear();
     if (!series_write(folder, record, file, &full, &err))
         tell(fd, SAID_WHY, err.text);

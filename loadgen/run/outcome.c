@@ -2,6 +2,7 @@
 #include "outcome.h"
 
 #include "generator.h"
+#include "instrument.h"
 
 #include "../record/completions.h"
 #include "../record/derived.h"
@@ -122,6 +123,9 @@ void outcome_window(struct run *r, unsigned phase, bool cut)
     check_rate(r, w, notes);
     observe(r, w, phase, notes);
     sampling_window(r->sampling, phase, phase + 1, w, notes);
+    json_t *lock = instrument_lock(r->instrument, (unsigned)r->profile->windows);
+    if (lock)
+        json_object_set_new(w, "lock", lock);
     json_object_set_new(w, "completions", completions_of_window(w, r->place, notes));
     generator_note(w, notes);
     json_object_set_new(w, "derived", derived_from_window(w));

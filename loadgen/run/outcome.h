@@ -16,6 +16,7 @@ struct run {
     struct crew crew;
     struct worker *workers;
     struct sampling *sampling;
+    struct instrument *instrument;
     struct live_view *live; /* NULL: nobody watches */
 
     uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */

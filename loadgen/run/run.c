@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include "instrument.h"
+
 #include "../asking.h"
 #include "../front.h"
 
@@ -328,7 +330,8 @@ static bool prepare(struct run *r)
         .notes = r->notes,
     };
     r->sampling = sampling_open(&ctx, err);
-    return r->sampling && live_view_open(&r->live, p, err) && place_apply(r->place, err) &&
+    return r->sampling && instrument_open(&r->instrument, p->instrument, p->record, err) &&
+           live_view_open(&r->live, p, err) && place_apply(r->place, err) &&
            (!profile_writes(p) || target_begin_write(&r->target, p, err));
 }
 
@@ -347,11 +350,27 @@ static void edge(struct run *r, unsigned number, unsigned phase)
     edge_at(r, number, phase, now_ns());
 }
 
+/* The instrument covers the windows, from just before the first to just after the last. */
+static bool look_on(struct run *r)
+{
+    return instrument_begin(r->instrument, &r->err);
+}
+
+static void look_away(struct run *r, unsigned last_edge)
+{
+    struct err e;
+    if (!instrument_end(r->instrument, &e))
+        note_add(r->notes, NOTE_INVALID, "instrument", "%s", e.text);
+    instrument_edges(r->instrument, r->edge_ns[1], r->edge_ns[last_edge]);
+}
+
 /* A run with an amount: one window from before the first I/O to when the last thread was done. */
 static unsigned measure_amount(struct run *r, bool *cut)
 {
     const struct profile *p = r->profile;
     edge(r, 0, 1);
+    if (!look_on(r))
+        return 0;
     edge(r, 1, 1);
     crew_go(&r->crew);
     uint64_t limit = profile_is_set(p, "window") ? r->edge_ns[1] + p->window_ns : UINT64_MAX;
@@ -363,6 +382,7 @@ static unsigned measure_amount(struct run *r, bool *cut)
     }
     bool all = atomic_load(&r->crew.done_n) == r->crew.threads;
     edge_at(r, 2, r->crew.phases - 1, all ? last : now_ns());
+    look_away(r, 2);
     *cut = end != WAIT_DONE;
     return !*cut;
 }
@@ -378,7 +398,7 @@ static unsigned measure(struct run *r, bool *cut)
         return measure_amount(r, cut);
     edge(r, 0, 0);
     crew_go(&r->crew);
-    if (wait_until(r, r->edge_ns[0] + p->ramp_ns, 0) != WAIT_DONE) {
+    if (wait_until(r, r->edge_ns[0] + p->ramp_ns, 0) != WAIT_DONE || !look_on(r)) {
         atomic_store(&r->crew.phase, drain);
         return 0;
     }
@@ -389,9 +409,11 @@ static unsigned measure(struct run *r, bool *cut)
         edge(r, w + 1, w < p->windows && end == WAIT_DONE ? w + 1 : drain);
         if (end != WAIT_DONE) {
             *cut = true;
+            look_away(r, w + 1);
             return w - 1;
         }
     }
+    look_away(r, w);
     return (unsigned)p->windows;
 }
 
@@ -435,6 +457,8 @@ static bool load(struct run *r)
     if (e) {
         r->err = *e;
         note_add(r->notes, NOTE_ERROR, "engine", "%s", e->text);
+    } else if (!measured && r->err.text[0]) {
+        note_add(r->notes, NOTE_ERROR, "instrument", "%s", r->err.text);
     } else if (!measured) {
         err_set(&r->err, STATUS_FAILED, "interrupted in the ramp: nothing was measured");
         note_add(r->notes, NOTE_ERROR, "interrupt", "%s", r->err.text);
@@ -458,6 +482,9 @@ static bool load(struct run *r)
         r->err = write_err;
         note_add(r->notes, NOTE_ERROR, "write", "%s", write_err.text);
     }
+    json_t *looked = drained ? instrument_finish(r->instrument) : NULL;
+    if (looked)
+        json_object_set_new(r->record, "instrument", looked);
     for (unsigned w = 1; w <= measured; w++)
         outcome_window(r, w, cut && w == measured);
     if (drained && measured)
@@ -512,6 +539,7 @@ enum status run_execute(const struct profile *p, json_t *record)
         free_all = load(r);
     else
         note_add(r->notes, NOTE_ERROR, "setup", "%s", r->err.text);
+    instrument_free(r->instrument);
     json_t *live = live_view_close(r->live);
     if (live)
         json_object_set_new(record, "live", live);
