@@ -1,11 +1,15 @@
 #include "args.h"
+#include "asking.h"
 #include "cmd.h"
+#include "engine/engine.h"
+#include "matrix/outcome.h"
 #include "matrix/runner.h"
 #include "matrix/series.h"
 #include "run/live.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* This boot's share is done: the same command goes on after a reboot. */
 enum { STATUS_REBOOT = 4 };
@@ -84,16 +88,64 @@ static bool check_axes(const struct plan *plan, const struct profile *p, struct 
     return true;
 }
 
-static bool check_cells(struct command_line *line, struct err *err)
+/* A refused placement begins with "cpus = node:7: ...": where that key was set is put before it. */
+static void blame_key(const struct profile *p, struct err *err)
 {
-    for (unsigned c = 0; c < line->plan->cells.n; c++) {
-        struct profile p;
-        bool good = profile_of_cell(line, c, &p, err);
-        profile_free(&p);
-        if (!good)
-            return false;
+    for (const struct key *k = profile_keys; k->name; k++) {
+        size_t n = strlen(k->name);
+        const struct origin *o = &p->origin[k - profile_keys];
+        if (strncmp(err->text, k->name, n) == 0 && strncmp(err->text + n, " = ", 3) == 0 && o->file)
+            err_prefix(err, "%s:%u", o->file, o->line);
     }
-    return true;
+}
+
+/* What a run would find out first: words that this machine cannot give. */
+static bool can_be_placed(const struct topo *topo, const struct profile *p, struct err *err)
+{
+    struct place *place = NULL;
+    const struct engine_ops *engine = engine_find(p->engine, err);
+    if (!engine)
+        return false;
+    /* Names of ranges of files, and files that a run makes: their device is the run's to find. */
+    if (!engine->locate && access(profile_path(p), F_OK) != 0)
+        return true;
+    struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, p->iodepth * p->block_bytes);
+    ask.own_cqs = engine->own_cqs;
+    if (engine->locate)
+        ask.path = NULL;
+    bool good = place_plan(&place, topo, &ask, err);
+    place_free(place);
+    return good;
+}
+
+/* A plan may be drawn up on another machine: then what this one cannot give is a warning. */
+static bool check_cell(struct command_line *line, const struct topo *topo, unsigned cell,
+                       bool dry_run, struct err *err)
+{
+    struct profile p;
+    char name[512];
+    bool made = profile_of_cell(line, cell, &p, err);
+    bool good = made && can_be_placed(topo, &p, err);
+    if (made && !good) {
+        blame_key(&p, err);
+        err_prefix(err, "cell %s", cell_text(&line->plan->cells, cell, name, sizeof(name)));
+        if (dry_run)
+            live_say("warning: %s", err->text);
+        good = dry_run;
+    }
+    profile_free(&p);
+    return good;
+}
+
+/* All cells are looked at before the first is run. */
+static bool check_cells(struct command_line *line, bool dry_run, struct err *err)
+{
+    struct topo *topo = NULL;
+    bool good = topo_load(&topo, err);
+    for (unsigned c = 0; good && c < line->plan->cells.n; c++)
+        good = check_cell(line, topo, c, dry_run, err);
+    topo_free(topo);
+    return good;
 }
 
 static bool folder_name(const struct matrix_settings *s, const struct profile *p, char *buf,
@@ -160,39 +212,59 @@ static bool dry_run(struct command_line *line, struct plan *plan, const char *fo
     return true;
 }
 
-static int report(const char *folder, bool json)
+static int failed(const struct err *err, bool json)
 {
-    char *argv[] = {(char[]){"report"}, (char *)folder, (char[]){"--format"}, (char[]){"json"},
-                    NULL};
-    fflush(stderr);
-    return cmd_report(json ? 4 : 2, argv);
+    live_say("error: %s", err->text);
+    if (json)
+        outcome_print_error(err);
+    return err->status == STATUS_OK ? STATUS_FAILED : (int)err->status;
 }
 
-static int finish(enum matrix_end end, const struct series *s, bool json, const struct err *err)
+/* The report of the folder, on stdout; its exit status answers the statements of [expect]. */
+static int report(const struct plan *plan, const char *folder, bool json)
+{
+    static char word[] = "report", check[] = "--check", format[] = "--format=json";
+    char *argv[5] = {word, (char *)folder};
+    int argc = 2;
+    if (json_array_size(plan->expect))
+        argv[argc++] = check;
+    if (json)
+        argv[argc++] = format;
+    fflush(stderr);
+    return cmd_report(argc, argv);
+}
+
+/* What stderr says about the end, and with --json stdout too. */
+static int ended(const struct series *s, bool json, int status, const char *next)
+{
+    live_say("%u of %u runs are in \"%s\"; %s", s->counted - s->counted_optional, s->runs_wanted,
+             s->folder, next);
+    if (json)
+        outcome_print(s, status, next);
+    return status;
+}
+
+static int finish(enum matrix_end end, const struct plan *plan, const struct series *s, bool json,
+                  const struct err *err)
 {
     switch (end) {
     case MATRIX_DONE:
-        return report(s->folder, json);
+        return report(plan, s->folder, json);
     case MATRIX_GAPS:
         live_say("error: runs are missing: they came out invalid each time; see the log in \"%s\". "
                  "The same command tries them again",
                  s->folder);
-        report(s->folder, json);
+        report(plan, s->folder, json);
         return STATUS_INVALID;
     case MATRIX_INTERRUPTED:
-        live_say("interrupted: %u of %u runs are in \"%s\"; the same command goes on",
-                 s->counted - s->counted_optional, s->runs_wanted, s->folder);
-        return STATUS_INVALID;
+        return ended(s, json, STATUS_INVALID, "interrupted: the same command goes on");
     case MATRIX_REBOOT:
-        live_say("this boot's share is done: %u of %u runs are in \"%s\"; reboot and run the same "
-                 "command",
-                 s->counted - s->counted_optional, s->runs_wanted, s->folder);
-        return STATUS_REBOOT;
+        return ended(s, json, STATUS_REBOOT,
+                     "this boot's share is done: reboot and run the same command");
     case MATRIX_STOPPED:
         break;
     }
-    live_say("error: %s", err->text);
-    return err->status == STATUS_OK ? STATUS_FAILED : (int)err->status;
+    return failed(err, json);
 }
 
 static int run_series(struct command_line *line, struct plan *plan, const struct profile *shared,
@@ -210,10 +282,9 @@ static int run_series(struct command_line *line, struct plan *plan, const struct
         if (s.counted)
             live_say("%u runs are there already", s.counted);
         enum matrix_end end = matrix_run(plan, &s, profile_of_cell, line, err);
-        status = finish(end, &s, shared->json, err);
+        status = finish(end, plan, &s, shared->json, err);
     } else {
-        live_say("error: %s", err->text);
-        status = (int)err->status;
+        status = failed(err, shared->json);
     }
     series_close(&s);
     return status;
@@ -241,16 +312,14 @@ int cmd_matrix(int argc, char **argv)
     good = good && settings_from_profile(&settings, &shared, &err) &&
            settings_from_options(&settings, argc, argv, rest, &line.argc, &err) &&
            plan_make(&plan, &shared, &settings, &err) && check_axes(&plan, &shared, &err) &&
-           check_cells(&line, &err) &&
+           check_cells(&line, settings.dry_run, &err) &&
            folder_name(&settings, &shared, folder, sizeof(folder), &err);
     if (good && settings.dry_run)
         good = dry_run(&line, &plan, folder, &err);
     else if (good)
         status = run_series(&line, &plan, &shared, folder, &err);
-    if (!good) {
-        live_say("error: %s", err.text);
-        status = err.status == STATUS_OK ? STATUS_FAILED : (int)err.status;
-    }
+    if (!good)
+        status = failed(&err, args_want_json(argc, argv));
 out:
     plan_free(&plan);
     profile_free(&shared);

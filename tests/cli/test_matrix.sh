@@ -63,14 +63,15 @@ check "no second warm-up" [ "$(ls m.matrix/*.json | wc -l)" = 12 ]
 expect 2 "profile threads was 1 and is 2.*--new-series" "${matrix[@]}" --threads 2
 expect 0 "10 runs are there already.*run 15 of 15" "${matrix[@]}" --repeats 3
 whole m.matrix
-expect 0 "is now in .m.matrix.old-1.*run 5 of 5" "${matrix[@]}" --threads 2 --new-series --repeats 1
+# One repeat leaves the statement undecided, and the status is the report's.
+expect 125 "is now in .m.matrix.old-1.*run 5 of 5" "${matrix[@]}" --threads 2 --new-series --repeats 1
 whole m.matrix
 whole m.matrix.old-1
 
 # A truncated and a foreign record are set aside by name, and their runs are made again.
 head -c 1000 m.matrix/run-0002.json >cut && mv cut m.matrix/run-0002.json
 cp m.matrix.old-1/run-0003.json m.matrix/run-0003.json
-expect 0 "set aside .m.matrix/run-0002.json. as run-0002.json.corrupt.*belongs to series" \
+expect 125 "set aside .m.matrix/run-0002.json. as run-0002.json.corrupt.*belongs to series" \
     "${matrix[@]}" --threads 2 --repeats 1
 check "both are kept" [ -s m.matrix/run-0002.json.corrupt ] && [ -s m.matrix/run-0003.json.corrupt ]
 whole m.matrix
@@ -121,6 +122,89 @@ expect 0 "6 cells x 6 repeats = 36 runs.*3 boots" "$numaload" matrix \
     "$source_dir/profiles/published.ini" --path "$work/data" --dry-run
 # A profile with these sections still serves a single run.
 expect 0 "GB/s" "$numaload" run m.ini --path "$work/data" --block 64K
+
+# A word that this machine cannot give: nothing is run, and the line is named.
+sed 's/^direct = .*/cpus = unpinned, node:77/; /^exclude/d; /^\[expect/,$d' m.ini >place.ini
+expect 1 "cell block=64K cpus=node:77: place.ini:[0-9]+: cpus = node:77: there is no node 77" \
+    "$numaload" matrix place.ini --path "$work/data"
+check "nothing was begun" [ ! -e place.matrix ]
+expect 0 "warning: cell .*node 77.*6 cells" "$numaload" matrix place.ini --path "$work/data" --dry-run
+
+# --json: one document on stdout, whatever the end.
+one_document() {
+    check "stdout is not one document with $1" /usr/bin/python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["schema"] == "numaload-matrix" and not d["complete"], d
+assert eval(sys.argv[2]), d' "$work/out" "$1"
+}
+expect 1 "node 77" "$numaload" matrix place.ini --path "$work/data" --json
+one_document '"no node 77" in d["error"] and d["exit_status"] == 1'
+expect 2 "unknown" "$numaload" matrix m.ini --json --bloc 1
+one_document '"bloc" in d["error"] and d["exit_status"] == 2'
+expect 1 "warm-up failed" "$numaload" matrix m.ini --path "$work/none" --folder none --json
+one_document '"warm-up failed" in d["error"]'
+
+# An axis with one value is allowed, and noticed.
+cat >one.ini <<'INI'
+[run]
+engine = sync
+threads = 1
+ramp = 0s
+window = 200ms
+slab = kmalloc-512
+allow-merged = yes
+[matrix]
+block = 64K
+repeats = 3
+order = sequential
+pause = 0s
+settle-max = 0
+warmup = 0
+INI
+one=("$numaload" matrix one.ini --path "$work/data")
+expect 0 "note: one.ini:9: the axis block has one value.*run 3 of 3" "${one[@]}"
+# Two cells in the order that is written, and again after a reboot of its own share.
+sed -i 's/^block = .*/block = 256K, 64K/' one.ini
+expect 0 "run 6 of 6" "${one[@]}" --folder sequential
+check "runs are not in the order of the profile" /usr/bin/python3 -c '
+import glob, json
+runs = [json.load(open(f)) for f in sorted(glob.glob("sequential/run-*.json"))]
+assert [r["matrix"]["cell"]["block"] for r in runs] == ["256K", "64K"] * 3
+assert [r["matrix"]["order"] for r in runs] == [1, 2] * 3
+at = [r["started_at"] for r in runs]
+assert at == sorted(at)'
+
+# Precision: on one cell there is nothing to compare, so it ends with the repeats; a width that no
+# file system keeps leads to repeats-max, a wide one ends before it.
+expect 0 "run 10 of" "${one[@]}" --folder narrow --precision 0.0001% --repeats-max 5
+check "10 runs up to repeats-max" [ "$(ls narrow/run-*.json | wc -l)" = 10 ]
+expect 0 "run 6 of 6" "${one[@]}" --folder wide --precision 99% --repeats-max 40
+check "a wide interval does not end it early" [ "$(ls wide/run-*.json | wc -l)" -lt 80 ]
+
+# Boots: each share ends with a status of its own, and goes on in the next boot only.
+expect 4 "2 of 6 runs are in .*reboot and run the same command" "${one[@]}" --folder boots --boots 3
+expect 4 "2 of 6 runs are in .*reboot" "${one[@]}" --folder boots --boots 3 --json
+one_document 'd["counted"] == 2 and d["wanted"] == 6 and d["exit_status"] == 4'
+# Another boot is one with another id.
+if [ "$(id -u)" = 0 ]; then
+    for boot in 2 3; do
+        echo "00000000-0000-4000-8000-00000000000$boot" >boot_id
+        expect $((boot == 3 ? 0 : 4)) "run $((boot * 2)) of 6" unshare -m sh -c '
+            mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' sh \
+            "${one[@]}" --folder boots --boots 3
+    done
+    check "runs of a boot are its own" /usr/bin/python3 -c '
+import glob, json
+runs = [json.load(open(f)) for f in sorted(glob.glob("boots/run-*.json"))]
+assert [r["matrix"]["boot"] for r in runs] == [1, 1, 2, 2, 3, 3]
+assert len({r["host"]["boot_id"] for r in runs}) == 3'
+fi
+
+# The rule of quiet: a busy machine is waited for, up to settle-max, and the record says so.
+expect 0 "run 2 of 2" "${one[@]}" --folder settle --repeats 1 --settle-max 2s
+holds settle/run-0001.json 'r["matrix"]["settle"]["settled"] is True'
+holds settle/run-0001.json '0 <= r["matrix"]["settle"]["level_idle_percent"] <= 100'
 
 # A file that is not there fails the warm-up, and the matrix with it.
 expect 1 "warm-up failed" "$numaload" matrix m.ini --path "$work/none" --folder none
