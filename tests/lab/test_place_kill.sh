@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # kill -9 of the program at random moments leaves every affinity and mask of the machine as it was,
 # byte for byte; kill -9 of program and guardian does so after 'numaload restore'.
-# usage: test_place_kill.sh [TIMES]   (default 200)
+# usage: test_place_kill.sh [TIMES]   (default 60)
 # shellcheck disable=SC2016 # quoted scripts are for the guest's shell
 . "$(dirname "${BASH_SOURCE[0]}")/place_common.sh"
 
-times=${1:-200}
+times=${1:-60}
 boot --nic mq --no-mount
 
 cat >"$out/kill.sh" <<EOF2
