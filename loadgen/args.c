@@ -111,8 +111,10 @@ bool args_read(struct profile *p, int argc, char **argv, const char *const *keys
 
 bool args_want_json(int argc, char **argv)
 {
+    bool want;
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--json=yes") == 0)
+        if (strcmp(argv[i], "--json") == 0 ||
+            (strncmp(argv[i], "--json=", 7) == 0 && parse_bool(argv[i] + 7, &want, NULL) && want))
             return true;
     return false;
 }

@@ -137,8 +137,10 @@ int cmd_compare(int argc, char **argv)
     ok = ok && load(argv[0], &folders[0], &studies[0], &err) &&
          load(argv[1], &folders[1], &studies[1], &err) &&
          compare(&o, &studies[0], &studies[1], &err);
-    if (!ok)
+    if (!ok) {
         fprintf(stderr, "numaload: error: %s\n", err.text);
+        clearerr(stdout); /* it was said */
+    }
     for (int i = 0; i < 2; i++) {
         study_free(&studies[i]);
         folder_free(&folders[i]);

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "args.h"
 #include "cmd.h"
 #include "cmd_run.h"
 #include "elbencho.h"
@@ -8,10 +9,13 @@
 #include "run/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,27 +39,36 @@ static bool make_dir(const char *dir, uint64_t thread, void *arg)
     }
 }
 
+struct counted {
+    uint64_t files, bytes;
+};
+
 static bool count_one(const char *path, void *arg)
 {
-    (void)path;
-    ++*(uint64_t *)arg;
+    struct counted *c = arg;
+    struct stat st;
+    c->files++;
+    if (stat(path, &st))
+        return true; /* not there yet */
+    uint64_t bytes = (uint64_t)st.st_size;
+    int fd = S_ISBLK(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && ioctl(fd, BLKGETSIZE64, &bytes))
+        bytes = 0;
+    if (fd >= 0)
+        close(fd);
+    c->bytes += bytes;
     return true;
 }
 
 /* Files, and bytes when size says how long they are. */
 static bool dry_run(const struct elbencho *e, const struct profile *p, int kind, struct err *err)
 {
-    uint64_t files = 0, bytes = 0;
-    struct stat st;
+    struct counted all = {0};
     char size[32];
-    for (char **path = p->paths; *path; path++) {
-        if (!expand_path(*path, count_one, &files, err))
+    for (char **path = p->paths; *path; path++)
+        if (!expand_files(*path, count_one, &all, err))
             return false;
-        if (!p->size_bytes && stat(*path, &st) == 0)
-            bytes += (uint64_t)st.st_size;
-    }
-    if (p->size_bytes)
-        bytes = files * p->size_bytes;
+    uint64_t files = all.files, bytes = p->size_bytes ? files * p->size_bytes : all.bytes;
     uint64_t ios = (bytes + p->block_bytes - 1) / p->block_bytes;
     printf("%s: %" PRIu64 " %s, %" PRIu64 " bytes (%s), %" PRIu64 " I/Os, %" PRIu64 " threads\n",
            phase_names[kind], files,
@@ -172,8 +185,12 @@ static int phase(const struct elbencho *e, int kind, uint64_t iteration, bool *o
         goto fail;
     goto out;
 fail:
-    live_say("error: %s", err.text);
-    status = (int)err.status;
+    if (record) { /* it was printed */
+        live_say("error: %s", err.text);
+        status = (int)err.status;
+    } else {
+        status = run_refused(p.json, &err);
+    }
     *over = true;
 out:
     json_decref(record);
@@ -194,15 +211,25 @@ static int only_mkdirs(const struct elbencho *e)
     return ok ? STATUS_OK : (int)err.status;
 }
 
+static bool one_phase(const struct elbencho *e)
+{
+    return e->phase[ELBENCHO_READ] != e->phase[ELBENCHO_WRITE] && e->iterations == 1;
+}
+
 static int elbencho(int argc, char **argv)
 {
     struct elbencho e;
     struct err err = {0};
     int status = STATUS_OK;
     bool over = false;
-    if (!elbencho_read(&e, argc, argv, &err)) {
-        live_say("error: %s", err.text);
-        status = (int)err.status;
+    bool json = args_want_json(argc, argv);
+    bool ok = elbencho_read(&e, argc, argv, &err);
+    if (ok && json && !e.help && (e.dryrun || !one_phase(&e)))
+        ok = err_set(&err, STATUS_USAGE,
+                     "--json prints one record, and %s; --jsonfile leaves a record a phase",
+                     e.dryrun ? "a dry run has none" : "this is not one phase");
+    if (!ok) {
+        status = run_refused(json, &err);
     } else if (e.help) {
         elbencho_help(stdout);
     } else if (!e.phase[ELBENCHO_READ] && !e.phase[ELBENCHO_WRITE]) {

@@ -181,8 +181,10 @@ int cmd_report(int argc, char **argv)
     }
     ok = ok && folder_read(&folder, (const char *const *)argv, (size_t)o.paths, &err) &&
          make(&o, &folder, &status, &err);
-    if (!ok)
+    if (!ok) {
         fprintf(stderr, "numaload: error: %s\n", err.text);
+        clearerr(stdout); /* it was said */
+    }
     folder_free(&folder);
     return ok ? status : (int)err.status;
 }

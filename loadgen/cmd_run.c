@@ -101,6 +101,7 @@ static int output(json_t *record, const struct profile *p, enum status status)
     if (ok)
         return (int)status;
     live_say("error: %s", err.text);
+    clearerr(stdout);
     return status == STATUS_OK ? STATUS_FAILED : (int)status;
 }
 
@@ -127,6 +128,16 @@ int run_and_report(struct profile *p, json_t **record)
     return shown;
 }
 
+int run_refused(bool json, const struct err *err)
+{
+    const struct profile p = {.json = json};
+    json_t *record = record_new();
+    fail(record, err->status, "usage", err->text);
+    int status = output(record, &p, err->status);
+    json_decref(record);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
     struct profile p;
@@ -139,11 +150,7 @@ static int run(int argc, char **argv)
     }
     if (!args_read(&p, argc, argv, NULL, &want_help, &err) ||
         (!want_help && !profile_check(&p, &err))) {
-        json_t *record = record_new();
-        p.json = p.json || args_want_json(argc, argv);
-        fail(record, err.status, "usage", err.text);
-        status = output(record, &p, err.status);
-        json_decref(record);
+        status = run_refused(p.json || args_want_json(argc, argv), &err);
     } else if (want_help) {
         help();
     } else {

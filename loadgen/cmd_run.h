@@ -8,4 +8,8 @@
  * json the record. Returns the exit status; *record (when not NULL) becomes the caller's. */
 int run_and_report(struct profile *p, json_t **record);
 
+/* Says why nothing could be run and, with `json`, prints that as a record. Returns the exit
+ * status. */
+int run_refused(bool json, const struct err *err);
+
 #endif

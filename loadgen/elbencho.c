@@ -345,7 +345,10 @@ static bool add_files(const char *dir, uint64_t thread, void *arg)
 static bool add_paths(const struct elbencho *e, struct profile *p, struct err *err)
 {
     struct adding adding = {e, p, err};
-    uint64_t files = p->threads * (e->dirs ? e->dirs : 1) * e->files;
+    uint64_t dirs, files;
+    if (__builtin_mul_overflow(p->threads, e->dirs ? e->dirs : 1, &dirs) ||
+        __builtin_mul_overflow(dirs, e->files, &files))
+        files = UINT64_MAX;
     if (!elbencho_is_dir(e)) {
         for (unsigned i = 0; i < e->paths_n; i++)
             if (!set(p, "path", e->paths[i], err))

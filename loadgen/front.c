@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -41,6 +42,17 @@ static void let_go(int pipe, int status)
     _exit(status);
 }
 
+int front_end_output(int status)
+{
+    bool bad = ferror(stdout) != 0;
+    int error = fflush(stdout) ? errno : 0;
+    if (!bad && !error)
+        return status;
+    live_say("error: cannot write the output: %s", error ? strerror(error) : "it was cut short");
+    clearerr(stdout);
+    return status ? status : 1;
+}
+
 static void worker(int (*work)(int, char **), int argc, char **argv, int pipe, int life,
                    pid_t front, const sigset_t *mask)
 {
@@ -49,7 +61,7 @@ static void worker(int (*work)(int, char **), int argc, char **argv, int pipe, i
     if (getppid() != front)
         _exit(1);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    int status = work(argc, argv);
+    int status = front_end_output(work(argc, argv));
     if (hangs)
         let_go(pipe, status);
     exit(status);

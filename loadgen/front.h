@@ -13,6 +13,10 @@
  * work runs in this one. */
 int front_run(int (*work)(int argc, char **argv), int argc, char **argv);
 
+/* What a process does last with its standard output: a result that could not be written is said on
+ * stderr, unless it was already (clearerr), and makes a status of 0 one of 1. */
+int front_end_output(int status);
+
 /* Called in the worker when threads of it hang: it will be left behind once its work returns. */
 void front_leave_behind(void);
 

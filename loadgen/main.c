@@ -1,10 +1,13 @@
 #include "commands.h"
+#include "front.h"
 
 #include "../placement/err.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void usage(FILE *out)
 {
@@ -31,7 +34,15 @@ static int unknown(const char *name)
     return STATUS_USAGE;
 }
 
-int main(int argc, char **argv)
+/* A file that is opened later must not become the standard output. Writing to it still fails. */
+static void keep_standard_files(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+            return;
+}
+
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         usage(stderr);
@@ -52,4 +63,10 @@ int main(int argc, char **argv)
     if (help)
         return c->run(2, (char *[]){argv[2], (char[]){"--help"}, NULL});
     return c->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    keep_standard_files();
+    return front_end_output(dispatch(argc, argv));
 }

@@ -3,6 +3,7 @@
 #include "../asking.h"
 #include "../record/hostfacts.h"
 #include "../record/jsontext.h"
+#include "../run/expand.h"
 #include "procself.h"
 
 #include "../../placement/sysroot.h"
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCHEMA "numaload-check"
 #define SCHEMA_VERSION 1
@@ -97,6 +99,22 @@ static void run_checks(struct look *l, json_t *in_order)
     }
 }
 
+char *check_place_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!sysroot_live() || access(path, F_OK) == 0)
+        return strdup(path);
+    return slash == path ? strdup("/")
+           : slash       ? strndup(path, (size_t)(slash - path))
+                         : strdup(".");
+}
+
+static bool take_first(const char *path, void *arg)
+{
+    *(char **)arg = check_place_of(path);
+    return false; /* the others are not asked for */
+}
+
 bool check_all(const struct profile *p, json_t **document, struct err *err)
 {
     struct topo *topo = NULL;
@@ -119,6 +137,11 @@ bool check_all(const struct profile *p, json_t **document, struct err *err)
     json_t *host = hostfacts_read(topo, notes);
     l.host = host;
     struct place_ask ask = ask_of_profile(p, (unsigned)p->threads, l.bytes_per_thread);
+    struct err ignored; /* check_file will say it */
+    if (!l.engine || !l.engine->locate) {
+        expand_files(profile_path(p), take_first, &l.first, &ignored);
+        ask.path = l.first ? l.first : ask.path;
+    }
     ask.own_cqs = l.engine && l.engine->own_cqs;
     if (!place_plan(&l.place, topo, &ask, &l.place_err)) {
         place_free(l.place);
@@ -134,6 +157,7 @@ bool check_all(const struct profile *p, json_t **document, struct err *err)
         conclude(*document, l.findings, json_incref(in_order));
 out:
     target_free(&l.target);
+    free(l.first);
     place_free(l.place);
     topo_free(topo);
     json_decref(l.findings);

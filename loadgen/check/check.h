@@ -34,6 +34,7 @@ struct look {
     const json_t *host;   /* hostfacts_read */
     bool nfs, rdma;       /* some file is on NFS, over RDMA: set by check_mount */
     struct target target; /* files_n is 0 when it could not be looked at */
+    char *first;          /* the first file, or the folder that it will be made in */
     struct place *place;  /* NULL: it cannot be planned, err says why */
     struct err place_err;
     uint64_t iodepth;          /* that the engine will use */
@@ -50,6 +51,9 @@ struct look {
  * itself, as the run's own refusals do. */
 void found(struct look *l, enum severity s, const char *what_to_do, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The file itself, or the folder of one that is not there yet; the caller frees it. */
+char *check_place_of(const char *path);
 
 /* Runs all checks; `p` has passed profile_check. The document has "findings", gravest first,
  * "in_order" (names of the checks without a finding), "counts" by severity, "host" and "profile".

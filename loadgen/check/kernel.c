@@ -68,7 +68,7 @@ static void try_sampler(struct look *l, const struct sampler_ops *ops)
     json_t *notes = json_array(), *w = NULL, *n;
     struct sample_ctx ctx = {
         .topo = l->topo,
-        .path = l->engine && l->engine->locate ? NULL : profile_path(l->profile),
+        .path = l->first,
         .slab = l->profile->slab,
         .allow_merged = l->profile->allow_merged,
         .edges_max = 2,

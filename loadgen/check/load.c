@@ -2,29 +2,57 @@
 #include "check.h"
 
 #include "../record/mountstats.h"
+#include "../run/expand.h"
 
 #include "../../placement/sysroot.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a file of a writing load is not there yet: opening it as a run does would make it. */
-static bool is_new(const struct profile *p, char *name, size_t cap)
+struct search {
+    const struct profile *profile;
+    char name[PATH_MAX + 32];
+};
+
+static bool is_there(const char *path, void *arg)
 {
-    for (char **path = p->paths; *path; path++) {
-        snprintf(name, cap, "%s", *path);
-        if (access(name, F_OK))
-            return true;
-        for (uint64_t i = 0; i < p->files; i++) {
-            snprintf(name, cap, "%s/file.%" PRIu64, *path, i);
-            if (access(name, F_OK))
-                return true;
-        }
+    struct search *s = arg;
+    snprintf(s->name, sizeof(s->name), "%s", path);
+    if (access(s->name, F_OK))
+        return false;
+    for (uint64_t i = 0; i < s->profile->files; i++) {
+        snprintf(s->name, sizeof(s->name), "%s/file.%" PRIu64, path, i);
+        if (access(s->name, F_OK))
+            return false;
     }
+    return true;
+}
+
+/* Whether a file of a writing load is not there yet: opening it as a run does would make it. */
+static bool is_new(struct search *s)
+{
+    struct err err = {0};
+    for (char **path = s->profile->paths; *path; path++)
+        if (!expand_files(*path, is_there, s, &err))
+            return !err.text[0]; /* a bad range: opening the files will say so */
     return false;
+}
+
+static void look_at_new(struct look *l, const char *name)
+{
+    char *folder = check_place_of(name);
+    if (!l->profile->size_bytes)
+        found(l, SEVERITY_FAILS, "--size", "%s is new: size says how long it shall be", name);
+    else if (folder && access(folder, W_OK | X_OK))
+        found(l, SEVERITY_FAILS, NULL, "%s cannot be made: its directory: %s", name,
+              strerror(errno));
+    else
+        found(l, SEVERITY_NOTE, NULL, "%s is not there yet: the run would make it", name);
+    free(folder);
 }
 
 void check_file(struct look *l)
@@ -42,9 +70,9 @@ void check_file(struct look *l)
         found(l, SEVERITY_FAILS, "an engine of kernel files", "engine %s only reads", p->engine);
         return;
     }
-    char name[PATH_MAX];
-    if (!l->engine->locate && profile_writes(p) && is_new(p, name, sizeof(name))) {
-        found(l, SEVERITY_NOTE, NULL, "%s is not there yet: the run would make it", name);
+    struct search search = {.profile = p};
+    if (!l->engine->locate && profile_writes(p) && is_new(&search)) {
+        look_at_new(l, search.name);
         return;
     }
     bool ok = l->engine->locate ? l->engine->locate(p, &l->target, &err)
@@ -94,31 +122,58 @@ static void look_at_rsize(struct look *l, const char *path, const struct mount_s
     }
 }
 
+struct mounts {
+    struct look *look;
+    const char *text;
+    size_t len;
+    json_t *seen; /* mount points that something was said of */
+};
+
+static bool look_at_mount(const char *path, void *arg)
+{
+    struct mounts *all = arg;
+    struct look *l = all->look;
+    struct mount_stats m;
+    char *place = check_place_of(path), *real = NULL;
+    if (place && sysroot_live())
+        real = realpath(place, NULL);
+    bool any = mountstats_find(all->text, all->len, real ? real : path, &m);
+    const char *key = any ? m.mountpoint : "";
+    if (json_object_get(all->seen, key))
+        goto out;
+    json_object_set_new(all->seen, key, json_true());
+    if (!any)
+        found(l, SEVERITY_NOTE, NULL, "no mount in /proc/self/mountstats holds %s", path);
+    else if (!m.nfs)
+        found(l, SEVERITY_NOTE, "a file on NFS over RDMA, if that is the question",
+              "%s is on %s, not on NFS: nothing of NFS or RDMA is measured, and nfs_page "
+              "counters stand still",
+              path, m.fstype);
+    else
+        look_at_rsize(l, path, &m);
+out:
+    free(place);
+    free(real);
+    return true;
+}
+
 /* Mounts are told apart by text, so that recorded trees can be looked at too. */
 void check_mount(struct look *l)
 {
     char *text;
+    struct err ignored;                 /* check_file says it */
     if (l->engine && l->engine->locate) /* no mount takes part */
         return;
     ssize_t len = sysroot_read("/proc/self/mountstats", &text);
-    for (char **path = l->profile->paths; len >= 0 && path && *path; path++) {
-        struct mount_stats m;
-        char *real = sysroot_live() ? realpath(*path, NULL) : NULL;
-        if (!mountstats_find(text, (size_t)len, real ? real : *path, &m))
-            found(l, SEVERITY_NOTE, NULL, "no mount in /proc/self/mountstats holds %s", *path);
-        else if (!m.nfs)
-            found(l, SEVERITY_NOTE, "a file on NFS over RDMA, if that is the question",
-                  "%s is on %s, not on NFS: nothing of NFS or RDMA is measured, and nfs_page "
-                  "counters stand still",
-                  *path, m.fstype);
-        else
-            look_at_rsize(l, *path, &m);
-        free(real);
-    }
-    if (len >= 0)
-        free(text);
-    else
+    if (len < 0) {
         found(l, SEVERITY_NOTE, NULL, "/proc/self/mountstats: %s", strerror((int)-len));
+        return;
+    }
+    struct mounts all = {l, text, (size_t)len, json_object()};
+    for (char **path = l->profile->paths; path && *path; path++)
+        expand_files(*path, look_at_mount, &all, &ignored);
+    json_decref(all.seen);
+    free(text);
 }
 
 static void count_write(void *n, const char *path, const char *now, const char *want)

@@ -260,7 +260,7 @@ static bool set_aside(struct series *s, const char *name, const char *why, struc
 
 static bool read_one(struct series *s, const char *name, const struct plan *plan, struct err *err)
 {
-    char path[PATH_MAX + NAME_MAX];
+    char path[PATH_MAX + NAME_MAX + 2];
     struct err why = {0};
     json_t *record = NULL;
     snprintf(path, sizeof(path), "%s/%s", s->folder, name);

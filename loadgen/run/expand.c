@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct expansion {
     const char *text;
@@ -82,4 +83,10 @@ bool expand_path(const char *text, bool (*each)(const char *path, void *arg), vo
 {
     struct expansion x = {.text = text, .each = each, .arg = arg, .err = err};
     return expand_from(&x, text, 0);
+}
+
+bool expand_files(const char *text, bool (*each)(const char *path, void *arg), void *arg,
+                  struct err *err)
+{
+    return access(text, F_OK) == 0 ? each(text, arg) : expand_path(text, each, arg, err);
 }

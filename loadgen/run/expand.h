@@ -13,4 +13,8 @@ enum { EXPAND_MAX = 100000 };
 bool expand_path(const char *text, bool (*each)(const char *path, void *arg), void *arg,
                  struct err *err);
 
+/* As expand_path, but the name of a file that is there is taken as it stands. */
+bool expand_files(const char *text, bool (*each)(const char *path, void *arg), void *arg,
+                  struct err *err);
+
 #endif

@@ -43,6 +43,16 @@ static bool poll_drain(void *arg)
     return true;
 }
 
+/* What an earlier, longer file held is emptied first: the end of the new one is no part of a block
+ * of it, as it is for a load. */
+static bool cut(struct target *t, const struct profile *p, struct err *err)
+{
+    for (unsigned i = 0; i < t->files_n; i++)
+        if (!t->files[i].device)
+            t->files[i].bytes = p->size_bytes;
+    return target_cut(t, p, err);
+}
+
 static bool set_up(struct writing *w, const struct profile *p, struct err *err)
 {
     const struct engine_ops *engine = engine_find(p->engine, err);
@@ -54,7 +64,7 @@ static bool set_up(struct writing *w, const struct profile *p, struct err *err)
     unsigned threads = (unsigned)p->threads;
     struct place_ask ask = ask_of_profile(p, threads, p->iodepth * p->block_bytes);
     if (!topo_load(&w->topo, err) || !place_plan(&w->place, w->topo, &ask, err) ||
-        !target_open(&w->target, p, err) || !target_cut(&w->target, p, err) ||
+        !target_open(&w->target, p, err) || !cut(&w->target, p, err) ||
         !engine->check(threads, (unsigned)p->iodepth, err) ||
         !buffers_check(threads, ask.bytes_per_thread, err))
         return false;

@@ -76,8 +76,13 @@ static void show_progress(struct run *r, unsigned phase, uint64_t since_ns, uint
                           uint64_t until_ns)
 {
     double seconds = (double)(now - since_ns) / 1e9;
-    double rate = (double)total_bytes(r, phase, phase) / seconds / 1e9;
-    if (phase == 0)
+    uint64_t bytes = total_bytes(r, phase, phase);
+    double rate = (double)bytes / seconds / 1e9;
+    char moved[32];
+    if (until_ns == UINT64_MAX)
+        live_line("%s moved in %.0f s: %.2f GB/s", format_size(bytes, moved, sizeof(moved)),
+                  seconds, rate);
+    else if (phase == 0)
         live_line("ramp: %.2f GB/s, %.0f s to the window", rate, (double)(until_ns - now) / 1e9);
     else
         live_line("window %u of %" PRIu64 ": %.2f GB/s, %.0f of %.0f s", phase, r->profile->windows,

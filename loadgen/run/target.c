@@ -287,11 +287,9 @@ static bool add_path(const char *path, void *arg)
 bool target_open(struct target *t, const struct profile *p, struct err *err)
 {
     struct adding adding = {t, p, err};
-    for (char **path = p->paths; path && *path; path++) {
-        bool literal = access(*path, F_OK) == 0;
-        if (literal ? !add_path(*path, &adding) : !expand_path(*path, add_path, &adding, err))
+    for (char **path = p->paths; path && *path; path++)
+        if (!expand_files(*path, add_path, &adding, err))
             return false;
-    }
     return true;
 }
 

@@ -142,3 +142,23 @@ check "tmpfs is no finding" grep -q "mount: .* is on tmpfs, not on NFS" "$work/o
 "$numaload" check --path "$work/new" --rw write --size 16M --threads 1 >"$work/out"
 check "a file that would be written was made" test ! -e "$work/new"
 check "a new file is no note" grep -q "$work/new is not there yet" <(tr -s '\n ' ' ' <"$work/out")
+"$numaload" check --path "$work/new" --rw write --threads 1 >"$work/out"
+check "a new file without size is no failure" grep -q "$work/new is new: size says" \
+    <(tr -s '\n ' ' ' <"$work/out")
+expect 1 "none/new cannot be made: its directory: No such file.*would fail" "$numaload" check \
+    --path "$work/none/new" --rw write --size 16M --threads 1
+# Ranges stand for their files, in every check.
+"$numaload" prepare --path "$work/r[1-2]" --size 16M >/dev/null
+"$numaload" check --path "$work/r[1-2]" --threads 4 --iodepth 1 --json >"$work/c.json"
+checks=$((checks + 1))
+/usr/bin/python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+mounts = [f["found"] for f in d["findings"] if f["check"] == "mount"]
+assert len(mounts) == 1 and "/r1 is on tmpfs" in mounts[0], mounts
+assert "file" in d["in_order"], d["findings"]
+' "$work/c.json" || fail "check does not expand ranges"
+"$numaload" check --path "$work/r[1-3]" --rw write --size 16M --threads 4 >"$work/out"
+check "the first new file of a range is not named" grep -q "$work/r3 is not there yet" \
+    <(tr -s '\n ' ' ' <"$work/out")
+expect 1 "file: .*'\\[2-1\\]' is not a list" "$numaload" check --path "$work/r[2-1]" --rw write

@@ -101,6 +101,18 @@ holds r.json 'r["engine"]["name"] == "uring"'
 
 expect 0 "write: 24 files in directories, 25165824 bytes .* 24 I/Os.*read: 24 files" "$n" -w -r \
     --dryrun -t 2 -n 3 -N 4 -s 1m testdir
+expect 0 "read: 4 files or devices, 83886080 bytes" "$n" -r --dryrun "file[1-4]"
+expect 2 "18446744073709551615 files .* takes 100000 at most" "$n" -w --dryrun -s 4k -n 4294967296 \
+    -N 4294967296 testdir
+# --json is one document, whatever happens.
+for args in "-r --frobnicate file1" "-w -r -s 10m big" "-r -i 2 big" "-r --dryrun big" "-r none" "-r"; do
+    "$n" $args --json >r.json 2>err
+    rc=$?
+    valid_record r.json
+    holds r.json "r['status'] == 'failed' and r['exit_status'] == $rc and $rc > 0"
+done
+"$n" -r -b 1M file1 --json --lathisto --allelapsed >r.json 2>err
+holds r.json 'r["status"] == "valid"'
 expect 2 "nothing to do: -w writes, -r reads" "$n" -t 4 file1
 expect 2 "no path given" "$n" -r
 expect 2 "--delfiles: numaload deletes nothing" "$n" -F file1

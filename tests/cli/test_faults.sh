@@ -88,6 +88,19 @@ for how in '>&-' '>/dev/full'; do
     done
 done
 
+# So do all other commands.
+for args in topo version --help "run --help" "check --path $work/data" "elbencho -r --dryrun $work/data" \
+    "prepare --path $work/again --size 1M" "report $work/saved.json" \
+    "elbencho -r -b 1M --lathisto $work/data"; do
+    for how in '>&-' '>/dev/full'; do
+        bash -c '"$@" '"$how" sh "$n" $args 2>"$work/err"
+        rc=$?
+        check "$args with stdout $how: status $rc" [ $rc != 0 ]
+        check "$args with stdout $how says nothing" grep -Eq "error: cannot write .*(Bad file|No space)" \
+            "$work/err"
+    done
+done
+
 # The process in front: its end is the end of the one that works, in every way.
 "$n" run --path "$work/data" --threads 1 --iodepth 1 --ramp 0s --window 60s >/dev/null 2>&1 &
 pid=$!

@@ -83,6 +83,12 @@ expect 0 "1 MiB written" "$n" prepare --path "$work/data" --size 1M --salt 7
 check "word 3 of the pattern is its offset plus the salt" \
     [ "$(od -An -t u8 -j 24 -N 8 "$work/data" | tr -d ' ')" = 31 ]
 
+# A shorter one than before, which ends within a block.
+"$n" prepare --path "$work/shorter" --size 3M >/dev/null
+expect 0 "1.50 MiB written" "$n" prepare --path "$work/shorter" --size 1536K
+check "the end of a shorter file is missing" [ "$(stat -c %s "$work/shorter")" = 1572864 ]
+rm "$work/shorter" "$work/shorter.numaload"
+
 # One that was cut off can be done again.
 "$n" prepare --path "$work/cut" --size 1G >/dev/null 2>&1 &
 pid=$!

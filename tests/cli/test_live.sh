@@ -40,6 +40,10 @@ terminal 100 30 --resize 30 6 1.5 -- "${run[@]}" --window 4s --live
 seen "$restored and t['exit'] == 0"
 seen 't["widest"] < 30 and t["lowest"] < 6 and "throughput" in text'
 
+# An amount has no end in time: the line says what was moved.
+terminal 80 24 -- "${run[@]}" --amount 8M --limit 2M
+seen 't["exit"] == 0 and "moved in 1 s: " in t["plain"]'
+
 # ---- ways to end ----
 terminal 80 24 --signal SIGINT 1.2 -- "${run[@]}" --window 30s --live
 seen "$restored and t['exit'] == 3 and t['seconds'] < 25"

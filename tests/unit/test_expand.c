@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -62,8 +64,31 @@ static void refused(void **state)
     }
 }
 
+/* A name that is there stands for itself, however it is spelt. */
+static void files(void **state)
+{
+    (void)state;
+    struct err err;
+    char dir[] = "/tmp/test_expand.XXXXXX", name[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(name, sizeof(name), "%s/f[1-2]", dir);
+    unsigned n = 0;
+    assert_true(expand_files(name, each, &n, &err));
+    assert_int_equal(n, 2);
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    fclose(f);
+    n = 0;
+    *all = '\0';
+    assert_true(expand_files(name, each, &n, &err));
+    assert_string_equal(all, name);
+    unlink(name);
+    rmdir(dir);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(refused),
+                                       cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
