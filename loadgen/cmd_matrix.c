@@ -31,9 +31,9 @@ static void help(void)
          "Keys of [matrix], and options:");
     keys_help(stdout, matrix_keys);
     puts("\nKeys of the profile are options too, see 'numaload run --help'.\n"
-         "Exit status: that of the report (0; 1: an expectation is not reproduced; 125: one\n"
-         "is undecided); 1 stopped; 2 usage; 3 interrupted, or runs are missing because\n"
-         "they came out invalid; 4 reboot and run the same command.");
+         "Exit status: 0 done, and every expectation is reproduced; 1 one is not, or the\n"
+         "matrix stopped; 2 usage; 3 interrupted, or runs are missing because they came out\n"
+         "invalid; 4 reboot and run the same command; 125 an expectation is undecided.");
 }
 
 struct command_line {
