@@ -75,6 +75,16 @@ static double chance(struct point *p, size_t n, uint64_t seed)
     return (double)(hits + 1) / (SAMPLES + 1);
 }
 
+static double span(const struct point *p, size_t n)
+{
+    double low = p[0].x, high = p[0].x;
+    for (size_t i = 1; i < n; i++) {
+        low = fmin(low, p[i].x);
+        high = fmax(high, p[i].x);
+    }
+    return high - low;
+}
+
 struct drift drift_test(const struct stats_run *runs, const double *at, size_t n, size_t cell,
                         uint64_t seed)
 {
@@ -91,6 +101,7 @@ struct drift drift_test(const struct stats_run *runs, const double *at, size_t n
         end = group_end(p, m, i);
         if (end - i < 2)
             continue;
+        d.span = fmax(d.span, span(p + i, end - i));
         center(p + i, end - i);
         for (size_t k = i; k < end; k++)
             p[kept++] = p[k];

@@ -8,6 +8,7 @@
 struct drift {
     size_t runs;  /* that have another of their cell and boot; 0: cannot be told */
     double slope; /* change of the logarithm per unit of `at` */
+    double span;  /* of `at`: how long the runs of one cell and boot lasted at most */
     double p;     /* of no drift, by permuting the runs of each cell and boot */
 };
 

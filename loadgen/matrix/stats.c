@@ -91,6 +91,9 @@ bool stats_cell(const struct stats_run *runs, size_t n, size_t cell, struct stat
         describe(mine, m, values, out);
         if (units_single(mine, m, cell, units_level(mine, m, &cell, 1), false, &units)) {
             out->interval = t_interval(&units);
+            /* rates and counts: none is below 0, and neither is their mean */
+            if (out->least >= 0 && out->interval.low < 0)
+                out->interval.low = 0;
             /* several runs of some units: the mean of the units is what the interval is about */
             out->mean = units_mean(units.all, units.n);
         }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define NEEDED_MAX 200 /* more are no advice */
+
 const char *words_level(enum stats_level level)
 {
     return level == STATS_BOOT ? "boots" : level == STATS_MOUNT ? "mounts" : "repeats";
@@ -39,6 +41,15 @@ static struct words differs(const struct stats_comparison *c, const char *more, 
     return w;
 }
 
+/* Two digits: it is a guess from a spread that is itself one. */
+static size_t rounded(size_t n)
+{
+    size_t unit = 1;
+    while (n / unit >= 100)
+        unit *= 10;
+    return (n + unit / 2) / unit * unit;
+}
+
 struct words words_comparison(const struct stats_comparison *c, double precision, const char *more,
                               const char *less)
 {
@@ -58,12 +69,14 @@ struct words words_comparison(const struct stats_comparison *c, double precision
         return w;
     }
     size_t needed = stats_units_needed(c, precision);
-    if (needed > i->units && needed < 10000)
-        snprintf(w.s, sizeof(w.s), "too noisy to tell (ratio %.3g, %.3g-%.3g): needs about %zu %s",
-                 c->ratio, i->low, i->high, needed, words_level(i->level));
-    else
-        snprintf(w.s, sizeof(w.s), "too noisy to tell (ratio %.3g, %.3g-%.3g)", c->ratio, i->low,
-                 i->high);
+    int n = snprintf(w.s, sizeof(w.s), "too noisy to tell (ratio %.3g, %.3g-%.3g)", c->ratio,
+                     i->low, i->high);
+    size_t left = n > 0 && (size_t)n < sizeof(w.s) ? sizeof(w.s) - (size_t)n : 0;
+    if (needed > i->units && needed <= NEEDED_MAX)
+        snprintf(w.s + n, left, ": needs about %zu %s", rounded(needed), words_level(i->level));
+    else if (needed > i->units || needed == 0)
+        snprintf(w.s + n, left, ": %zu %s are too few or too unlike", i->units,
+                 words_level(i->level));
     return w;
 }
 

@@ -1,5 +1,6 @@
 /* One line a window (RFC 4180), for a spreadsheet or pandas. Column names are keys of the record,
- * so they carry their unit; an empty cell is unavailable. */
+ * so they carry their unit; an empty field is unavailable. The first columns are
+ * always the same; those of nodes and counters follow as the records have them. */
 #include "report.h"
 #include "text.h"
 #include "view.h"
@@ -103,13 +104,13 @@ static void collect(const json_t *window, json_t *counters, json_t *nodes)
     json_object_update_missing(nodes, (json_t *)view_at(window, "cpu.by_node"));
 }
 
-static void put_head(FILE *out, bool left_out, json_t *counters, json_t *nodes)
+static void put_head(FILE *out, json_t *counters, json_t *nodes)
 {
     const char *key;
     json_t *value;
-    fputs(left_out ? "left_out," : "", out);
+    fputs("left_out,cell", out);
     for (size_t i = 0; i < N(of_record); i++)
-        fprintf(out, "%s%s", i ? "," : "", of_record[i]);
+        fprintf(out, ",%s", of_record[i]);
     for (size_t i = 0; i < N(of_window); i++)
         fprintf(out, ",%s", of_window[i]);
     json_object_foreach(nodes, key, value)
@@ -133,8 +134,7 @@ static void put_line(FILE *out, const json_t *record, const json_t *window, json
     const char *key;
     json_t *value;
     for (size_t i = 0; i < N(of_record); i++) {
-        if (i)
-            fputc(',', out);
+        fputc(',', out);
         put_value(out, view_at(record, of_record[i]));
     }
     for (size_t i = 0; i < N(of_window); i++) {
@@ -158,21 +158,22 @@ static void put_line(FILE *out, const json_t *record, const json_t *window, json
 }
 
 bool report_csv_judged(FILE *out, const json_t *const *records, size_t n,
-                       const char *const *left_out, struct err *err)
+                       const struct csv_judgement *judged, struct err *err)
 {
     json_t *counters = json_object(), *nodes = json_object(), *w;
     size_t k;
     for (size_t i = 0; i < n; i++)
         json_array_foreach(json_object_get(records[i], "windows"), k, w)
             collect(w, counters, nodes);
-    put_head(out, left_out, counters, nodes);
+    put_head(out, counters, nodes);
     for (size_t i = 0; i < n; i++)
         json_array_foreach(json_object_get(records[i], "windows"), k, w)
         {
-            if (left_out) {
-                put_text(out, left_out[i] ? left_out[i] : "");
-                fputc(',', out);
-            }
+            if (judged)
+                put_text(out, judged[i].left_out ? judged[i].left_out : "");
+            fputc(',', out);
+            if (judged)
+                put_text(out, judged[i].cell);
             put_line(out, records[i], w, counters, nodes);
         }
     json_decref(counters);

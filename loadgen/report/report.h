@@ -22,12 +22,17 @@ bool report_compare_text(FILE *out, const json_t *const *records, size_t n, stru
 /* The same tables in GitHub's Markdown; one run as well. */
 bool report_markdown(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
-/* One line a window; columns are keys of the record, empty cells are unavailable. */
+/* One line a window; columns are keys of the record, empty fields are unavailable. The first two,
+ * left_out and cell, are of a matrix and else empty: the header does not depend on what is read. */
 bool report_csv(FILE *out, const json_t *const *records, size_t n, struct err *err);
 
-/* The same with a first column: why the run counts for nothing; left_out[i] NULL: it counts. */
+/* What a matrix says of a run. */
+struct csv_judgement {
+    const char *left_out; /* why it counts for nothing; NULL: it counts */
+    char cell[96];
+};
 bool report_csv_judged(FILE *out, const json_t *const *records, size_t n,
-                       const char *const *left_out, struct err *err);
+                       const struct csv_judgement *judged, struct err *err);
 
 /* One self-contained page with plots (by gnuplot, when it is there) and the tables. */
 bool report_html(FILE *out, const json_t *const *records, size_t n, struct err *err);

@@ -192,6 +192,8 @@ static bool make_cells(struct study *s)
     s->cells = calloc(s->cells_n + 1, sizeof(*s->cells));
     for (size_t i = 0; s->cells && i < s->cells_n; i++) {
         const struct stats_pair pair = {i, s->baseline};
+        for (size_t k = 0; k < s->counted_n; k++)
+            s->cells[i].runs += s->counted[k].cell == i;
         stats_cell(s->counted, s->counted_n, i, &s->cells[i].rate);
         if (i != s->baseline)
             stats_compare(s->counted, s->counted_n, &pair, 1, s->seed, &s->cells[i].baseline);
@@ -239,7 +241,9 @@ static void make_drift(struct study *s)
         return;
     all = drift_test(s->counted, hours, s->counted_n, SIZE_MAX, s->seed);
     s->drift.runs = all.runs;
-    s->drift.percent_per_hour = 100 * expm1(all.slope);
+    s->drift.hours = fmin(1, all.span);
+    s->drift.slope = all.slope;
+    s->drift.change = expm1(all.slope * s->drift.hours);
     s->drift.p = all.p;
     for (size_t c = 0; c < s->cells_n && s->cells_n > 1; c++) {
         struct drift d = drift_test(s->counted, hours, s->counted_n, c, s->seed);
@@ -250,7 +254,7 @@ static void make_drift(struct study *s)
         }
     }
     s->drift.cell_known = tested > 0 && least.p * (double)tested <= 0.05;
-    s->drift.cell_percent_per_hour = 100 * expm1(least.slope);
+    s->drift.cell_change = expm1(least.slope * s->drift.hours);
     s->drift.cell_p = fmin(1, least.p * (double)tested);
     free(hours);
 }

@@ -22,11 +22,12 @@ struct study_run {
     size_t cell;                   /* SIZE_MAX: of no cell of the plan */
     char *left_out;                /* why it does not count; NULL: it does */
     double hours;                  /* since the first run, by started_at; NAN */
-    struct stats_run place;        /* value: bytes_per_s */
+    struct stats_run place;        /* value: bytes_per_s; NAN: only counters are known */
 };
 
 struct study_cell {
-    struct stats_cell rate;           /* bytes_per_s; n == 0: no run counts */
+    size_t runs;                      /* that count, with a rate or without */
+    struct stats_cell rate;           /* bytes_per_s; n == 0: no run that counts has one */
     struct stats_comparison baseline; /* against the baseline; not known for itself */
 };
 
@@ -43,11 +44,13 @@ struct study_expectation {
 };
 
 struct study_drift {
-    size_t runs;                /* 0: cannot be told */
-    double percent_per_hour, p; /* of all cells together, within boots */
-    size_t cell;                /* the cell that drifts most surely, when cell_known */
-    bool cell_known;            /* one is sure (Holm, 5 %) */
-    double cell_percent_per_hour, cell_p;
+    size_t runs;      /* 0: cannot be told */
+    double hours;     /* what the changes are over: an hour, or the longest boot if shorter */
+    double slope;     /* change of the logarithm an hour */
+    double change, p; /* share, of all cells together, within boots */
+    size_t cell;      /* the cell that drifts most surely, when cell_known */
+    bool cell_known;  /* one is sure (Holm, 5 %) */
+    double cell_change, cell_p;
 };
 
 struct study {

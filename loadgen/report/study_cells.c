@@ -254,8 +254,8 @@ static void place_run(struct study_run *r, struct names *names)
     snprintf(name, sizeof(name), "%.60s %lld", series, (long long)block);
     r->place.block = block > 0 ? (long)number_of(names->blocks, name) + 1 : 0;
     r->place.cell = r->cell;
-    r->place.value = NAN;
-    view_number(r->window, "throughput.bytes_per_s", &r->place.value);
+    if (!view_number(r->window, "throughput.bytes_per_s", &r->place.value))
+        r->place.value = NAN;
 }
 
 bool study_cells_make(struct study *s, const json_t *const *records, struct err *err)
@@ -345,8 +345,11 @@ static bool judge(struct study_run *r)
         return leave_out(r, "%s%s%.20s%s%.300s", verdict, note ? ": " : "",
                          view_text(note, "source", ""), note ? ": " : "",
                          view_text(note, "text", ""));
-    if (!r->window || !(r->place.value >= 0))
+    if (!r->window ||
+        (isnan(r->place.value) && !json_object_size(view_at(r->window, "slab.counters"))))
         return leave_out(r, "nothing was measured");
+    if (r->place.value < 0)
+        return leave_out(r, "its throughput is negative");
     if (view_number(r->window, "nfs.read.operations", &reads) &&
         view_number(r->window, "nfs.read.transmissions", &sent) &&
         sent - reads > RESENT_MAX * reads)

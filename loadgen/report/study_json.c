@@ -110,11 +110,12 @@ bool study_json(FILE *out, const struct study *s, struct err *err)
     for (size_t i = 0; i < s->expectations_n; i++)
         json_array_append_new(answers, expectation_json(&s->expectations[i]));
     json_t *drift = json_pack(
-        "{s:I, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->drift.runs, "percent_per_hour",
-        study_json_number(s->drift.percent_per_hour), "p", study_json_number(s->drift.p), "cell",
+        "{s:I, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->drift.runs, "over_hours",
+        s->drift.runs ? study_json_number(s->drift.hours) : json_null(), "change_percent",
+        study_json_number(100 * s->drift.change), "p", study_json_number(s->drift.p), "cell",
         s->drift.cell_known ? study_json_cell(s, s->drift.cell) : json_null(),
-        "cell_percent_per_hour",
-        s->drift.cell_known ? study_json_number(s->drift.cell_percent_per_hour) : json_null());
+        "cell_change_percent",
+        s->drift.cell_known ? study_json_number(100 * s->drift.cell_change) : json_null());
     json_t *matrix = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->n,
         "counted", (json_int_t)s->counted_n, "boots", (json_int_t)s->boots, "mounts",

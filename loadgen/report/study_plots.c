@@ -181,8 +181,9 @@ static bool timeline(FILE *gp, const struct plot_data *data)
             "set grid y\nset xzeroaxis\n"
             "plot $d using 1:2:3 with points lc variable pt 7 ps 0.8 title 'run; a colour a "
             "boot'");
-    if (s->drift.runs)
-        fprintf(gp, ", %.6g*(x-%.6g) lt 2 title 'drift'", s->drift.percent_per_hour, last / 2);
+    /* the slope is that within boots: one line through several of them would mean nothing */
+    if (s->drift.runs && s->boots == 1 && fabs(s->drift.slope) * last < 5)
+        fprintf(gp, ", 100*(exp(%.6g*(x-%.6g))-1) lt 2 title 'drift'", s->drift.slope, last / 2);
     fprintf(gp, "\n");
     return true;
 }

@@ -20,19 +20,46 @@ static void doubt(json_t *doubts, const char *fmt, ...)
     json_array_append_new(doubts, json_string(fmt_ascii(clean, sizeof(clean), text)));
 }
 
+/* The plan asks for so many runs a cell; a series that is still running, or stopped, has fewer. */
+static void doubt_complete(const struct study *s, json_t *doubts)
+{
+    json_int_t repeats;
+    size_t missing = 0;
+    if (!view_integer(s->plan, "repeats", &repeats) || repeats <= 0)
+        return;
+    for (size_t i = 0; i < s->cells_n; i++)
+        if (s->cells[i].runs < (size_t)repeats)
+            missing += (size_t)repeats - s->cells[i].runs;
+    if (missing)
+        doubt(doubts,
+              "%zu of the %zu runs of the plan are missing: not run yet, or left out; the command "
+              "that began the matrix goes on with them",
+              missing, s->cells_n * (size_t)repeats);
+}
+
+static const char *only_in(const json_t *a, const json_t *b)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)a, name, value) if (!json_object_get(b, name)) return name;
+    return NULL;
+}
+
 static void doubt_counters(const struct study *s, json_t *doubts)
 {
     const json_t *first = NULL;
     for (size_t i = 0; i < s->counted_n; i++) {
-        const json_t *w = s->runs[s->counted_at[i]].window;
-        size_t size = json_object_size(view_at(w, "slab.counters"));
-        if (!size)
+        const json_t *c = view_at(s->runs[s->counted_at[i]].window, "slab.counters");
+        if (!json_object_size(c))
             continue;
-        first = first ? first : w;
-        if (size == json_object_size(view_at(first, "slab.counters")))
+        first = first ? first : c;
+        const char *name = only_in(first, c) ? only_in(first, c) : only_in(c, first);
+        if (!name)
             continue;
-        doubt(doubts, "the runs have different sets of counters (%zu and %zu): another kernel",
-              json_object_size(view_at(first, "slab.counters")), size);
+        doubt(doubts,
+              "the runs have different sets of counters (%.60s is in some only): another "
+              "kernel, or another source",
+              name);
         return;
     }
 }
@@ -51,9 +78,10 @@ json_t *study_doubts(const struct study *s)
             }
         }
     }
+    doubt_complete(s, doubts);
     doubt_counters(s, doubts);
     for (size_t i = 0; i < s->cells_n; i++)
-        if (s->cells[i].rate.n == 0)
+        if (s->cells[i].runs == 0)
             doubt(doubts, "no run of %s counts", study_name(s, i).s);
     return doubts;
 }
@@ -134,14 +162,17 @@ bool study_html(FILE *out, const struct study *s, struct err *err)
 bool study_csv(FILE *out, const struct study *s, struct err *err)
 {
     const json_t **records = calloc(s->n + 1, sizeof(*records));
-    const char **left_out = calloc(s->n + 1, sizeof(*left_out));
-    for (size_t i = 0; records && left_out && i < s->n; i++) {
-        records[i] = s->runs[i].record;
-        left_out[i] = s->runs[i].left_out;
+    struct csv_judgement *judged = calloc(s->n + 1, sizeof(*judged));
+    for (size_t i = 0; records && judged && i < s->n; i++) {
+        const struct study_run *r = &s->runs[i];
+        records[i] = r->record;
+        judged[i].left_out = r->left_out;
+        if (r->cell != SIZE_MAX)
+            snprintf(judged[i].cell, sizeof(judged[i].cell), "%s", study_name(s, r->cell).s);
     }
-    bool ok = records && left_out ? report_csv_judged(out, records, s->n, left_out, err)
-                                  : err_set(err, STATUS_FAILED, "report: out of memory");
+    bool ok = records && judged ? report_csv_judged(out, records, s->n, judged, err)
+                                : err_set(err, STATUS_FAILED, "report: out of memory");
     free(records);
-    free(left_out);
+    free(judged);
     return ok;
 }

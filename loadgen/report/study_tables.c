@@ -84,6 +84,12 @@ static int rate_digits(const struct study *s)
     return most >= 0.995e9 ? 2 : most >= 0.00995e9 ? 4 : 6;
 }
 
+/* In percent; a deviation can be more than the mean. */
+static struct fmt relative(double share)
+{
+    return share < 1 ? fmt_percent(100 * share) : fmt_figure(100 * share);
+}
+
 static void throughput(struct maker *m)
 {
     const struct study *s = m->s;
@@ -108,7 +114,8 @@ static void throughput(struct maker *m)
             cell(m, "%.*f-%.*f", d, c->interval.low / 1e9, d, c->interval.high / 1e9);
         else
             cell(m, "%s", "-");
-        cell(m, "%s", isnan(c->deviation) ? "-" : fmt_percent(100 * c->deviation / c->mean).s);
+        cell(m, "%s",
+             isnan(c->deviation) || !(c->mean > 0) ? "-" : relative(c->deviation / c->mean).s);
     }
     end(m, 1);
     if (s->boots == 1 && s->counted_n > s->cells_n)
@@ -203,14 +210,19 @@ static void drift(struct maker *m)
     const struct study_drift *d = &m->s->drift;
     if (!d->runs)
         return;
+    char time[40] = "an hour";
+    if (d->hours * 60 < 2)
+        snprintf(time, sizeof(time), "in %.0f s", d->hours * 3600);
+    else if (d->hours < 1)
+        snprintf(time, sizeof(time), "in %.0f min", d->hours * 60);
     prose(m, "Drift", "of", "throughput while a boot lasts");
     cell(m, "all cells");
-    cell(m, "%s %% an hour, p %s over %zu runs: %s", fmt_figure(d->percent_per_hour).s,
-         chance(d->p).s, d->runs, d->p <= 0.05 ? "it drifts" : "none to be seen");
+    cell(m, "%s %% %s, p %s over %zu runs: %s", fmt_figure(100 * d->change).s, time, chance(d->p).s,
+         d->runs, d->p <= 0.05 ? "it drifts" : "none to be seen");
     if (d->cell_known) {
         cell(m, "%s", study_name(m->s, d->cell).s);
-        cell(m, "%s %% an hour, p %s (Holm): it drifts with uptime",
-             fmt_figure(d->cell_percent_per_hour).s, chance(d->cell_p).s);
+        cell(m, "%s %% %s, p %s (Holm): it drifts with uptime", fmt_figure(100 * d->cell_change).s,
+             time, chance(d->cell_p).s);
     }
     end(m, 1);
 }

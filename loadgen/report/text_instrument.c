@@ -3,6 +3,7 @@
 #include "text_compare.h"
 #include "view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,10 +85,17 @@ void text_locks(FILE *out, const struct text_run *runs, size_t n)
     }
 }
 
-/* The run of the same load and placement without an instrument, or NULL. */
+static size_t apart(const struct text_run *a, const struct text_run *b)
+{
+    return (size_t)(a < b ? b - a : a - b);
+}
+
+/* The run of the same load and placement without an instrument, or NULL. Of several the nearest:
+ * records stand in the order in which they were made or named. */
 static const struct text_run *partner(const struct text_run *r, const struct text_run *runs,
                                       size_t n)
 {
+    const struct text_run *nearest = NULL;
     static const char *const same[] = {
         "profile.cpus",        "profile.cq",      "profile.unbound",
         "profile.mem",         "profile.threads", "profile.iodepth",
@@ -99,21 +107,31 @@ static const struct text_run *partner(const struct text_run *r, const struct tex
             json_t *b = (json_t *)view_at(runs[i].record, same[k]);
             match = a == b || json_equal(a, b);
         }
-        if (match)
-            return &runs[i];
+        if (match && (!nearest || apart(r, &runs[i]) < apart(r, nearest)))
+            nearest = &runs[i];
     }
-    return NULL;
+    return nearest;
 }
 
 struct pair {
     struct text_run with, without;
 };
 
-static bool ratio_of(const struct pair *p, const char *path, double *ratio)
+/* The total of a counter; of "a.b" the number at that path. */
+static bool figure_of(const json_t *window, const char *name, double *value)
+{
+    struct view_counter c;
+    if (strchr(name, '.'))
+        return view_number(window, name, value);
+    *value = view_counter_named(window, name, &c) && c.known ? (double)c.total : NAN;
+    return !isnan(*value);
+}
+
+static bool ratio_of(const struct pair *p, const char *name, double *ratio)
 {
     double with, without;
-    if (!view_number(p->with.window, path, &with) ||
-        !view_number(p->without.window, path, &without) || without == 0)
+    if (!figure_of(p->with.window, name, &with) || !figure_of(p->without.window, name, &without) ||
+        without == 0)
         return false;
     *ratio = with / without;
     return true;
@@ -150,14 +168,12 @@ static void pair_table(FILE *out, const struct pair *pairs, size_t n)
     json_t *value;
     json_object_foreach(names, name, value)
     {
-        char path[160];
         double r;
         bool any = false;
-        snprintf(path, sizeof(path), "slab.counters.%.64s.total", name);
         for (size_t i = 0; i < n; i++)
-            any |= ratio_of(&pairs[i], path, &r);
+            any |= ratio_of(&pairs[i], name, &r);
         if (any)
-            ratio_row(out, name, pairs, n, path);
+            ratio_row(out, name, pairs, n, name);
     }
     json_decref(names);
     ratio_row(out, "idle", pairs, n, "cpu.all.idle_percent");

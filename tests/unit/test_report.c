@@ -5,6 +5,7 @@
 #include "../../loadgen/record/record.h"
 #include "../../loadgen/report/fmt.h"
 #include "../../loadgen/report/report.h"
+#include "../../loadgen/report/view.h"
 
 static json_t *load(const char *name)
 {
@@ -286,6 +287,19 @@ static void test_instruments(void **state)
     assert_says(ratios, "ratio                           B/A         D/C");
     assert_says(ratios, "throughput                    0.549       0.547");
     assert_says(ratios, "free_fastpath                  18.8        3.82");
+    free(text);
+    /* as the program has records of several runs; of runs alike the nearest is the partner */
+    json_t *slim[] = {r[4], r[0], r[1], r[2], r[3]};
+    for (size_t i = 0; i < 5; i++)
+        view_slim(slim[i]);
+    text = compare_text(slim, 5);
+    ratios = strstr(text, "What the instruments did");
+    assert_non_null(ratios);
+    assert_says(ratios, "ratio                           C/B         E/D");
+    assert_says(ratios, "throughput                    0.549       0.547");
+    assert_says(ratios, "free_fastpath                  18.8        3.82");
+    free(text);
+    text = compare_text(r, 6);
     const char *locks = strstr(text, "Contended lock acquisitions");
     assert_non_null(locks);
     assert_says(locks, "__slab_free                       -           -   2,845,710   2,907,948");

@@ -174,7 +174,7 @@ static void test_command(void **state)
     assert_int_equal(report(out, sizeof(out), "--format=markdown", one, one), 0);
     assert_says(out, "# numaload: 2 runs");
     assert_int_equal(report(out, sizeof(out), "--format", "csv", one), 0);
-    assert_says(out, "label,started_at");
+    assert_says(out, "left_out,cell,label,started_at");
     assert_int_equal(report(out, sizeof(out), "--help", NULL, NULL), 0);
     assert_says(out, "usage: numaload report");
 

@@ -3,6 +3,7 @@
 #include "../../loadgen/matrix/rng.h"
 #include "../../loadgen/matrix/stats.h"
 #include "../../loadgen/matrix/student.h"
+#include "../../loadgen/matrix/words.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -232,6 +233,59 @@ static void cells(void **state)
     NEAR(s.most, 14, 0);
 }
 
+/* Rates are never negative, and neither is the interval of their mean. */
+static void means_above_zero(void **state)
+{
+    (void)state;
+    const struct stats_run runs[] = {{.value = 1, .boot = 1, .block = 1},
+                                     {.value = 3, .boot = 1, .block = 2}};
+    struct stats_cell s;
+    assert_true(stats_cell(runs, 2, 0, &s));
+    NEAR(s.interval.low, 0, 0); /* 2 - 12.706 */
+    NEAR(s.interval.high, 2 + 12.7062, 1e-4);
+}
+
+static void says(const struct stats_comparison *c, const char *what)
+{
+    assert_string_equal(words_comparison(c, 0.02, "faster", "slower").s, what);
+}
+
+/* Spread of logarithms and what is advised: t(n - 1) * spread / sqrt(n) <= log(1.02). */
+static void words(void **state)
+{
+    (void)state;
+    struct stats_comparison c = {.ratio = 1};
+    says(&c, "no valid run to compare");
+    c.known = true;
+    says(&c, "a single run each: ratio 1, no interval");
+    c.interval = (struct stats_interval){.known = true,
+                                         .low = 0.993,
+                                         .high = 1.008,
+                                         .units = 5,
+                                         .spread = 0.006,
+                                         .level = STATS_BLOCK};
+    says(&c, "no difference larger than 0.8 %");
+    c.ratio = 0.939;
+    c.interval.low = 0.928;
+    c.interval.high = 0.951;
+    says(&c, "slower by 6.1 % (4.9-7.2)");
+    c.ratio = 3;
+    c.interval.low = 2.5;
+    c.interval.high = 3.6;
+    says(&c, "faster: 3.0 times as much (2.5-3.6)");
+    c.ratio = 1.01;
+    c.interval.low = 0.96;
+    c.interval.high = 1.06;
+    c.interval.spread = 0.04; /* 2.1199 * 0.04 / sqrt(18) is 0.01999, and log(1.02) is 0.0198 */
+    says(&c, "too noisy to tell (ratio 1.01, 0.96-1.06): needs about 19 repeats");
+    c.interval.spread = 0.11; /* (1.96 * 0.11 / 0.0198)^2 is 119, a little more with t */
+    says(&c, "too noisy to tell (ratio 1.01, 0.96-1.06): needs about 120 repeats");
+    c.interval.spread = 0.5; /* 2,450: no advice that anybody could take */
+    c.interval.level = STATS_BOOT;
+    c.interval.units = 3;
+    says(&c, "too noisy to tell (ratio 1.01, 0.96-1.06): 3 boots are too few or too unlike");
+}
+
 static void seeds_repeat(void **state)
 {
     (void)state;
@@ -260,6 +314,8 @@ int main(void)
         cmocka_unit_test(main_effects),
         cmocka_unit_test(what_cannot_be_known_is_not),
         cmocka_unit_test(cells),
+        cmocka_unit_test(means_above_zero),
+        cmocka_unit_test(words),
         cmocka_unit_test(seeds_repeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
