@@ -261,8 +261,8 @@ const struct key profile_keys[] = {
      .def = "event",
      .words = completion_words,
      .meta = "WORD",
-     .help = "How rdma-read learns of completions: event (an interrupt wakes the thread) or poll "
-             "(the thread spins, and its queue makes no interrupt)."},
+     .help = "How rdma-read and nfs-rdma learn of completions: event (an interrupt wakes the "
+             "thread) or poll (the thread spins, and its queue makes no interrupt)."},
     {.name = "cq-count",
      .type = KEY_COUNT,
      .offset = FIELD(cq_count),

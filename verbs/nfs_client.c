@@ -13,6 +13,8 @@
 enum { BATCH = 16, TEMPLATE_MAX = 320, CONNECTIONS_MAX = 64 };
 #define CHECK_NS UINT64_C(100000000) /* between two looks at the deadlines */
 #define RETRY_FACTOR_MAX 64
+#define AGAIN_FIRST_NS UINT64_C(100000000) /* pause between attempts to connect; doubles */
+#define AGAIN_MOST_NS UINT64_C(1000000000)
 
 enum part_state { PART_IDLE, PART_QUEUED, PART_SENT, PART_DELAYED };
 
@@ -35,6 +37,12 @@ struct slot {
     uint32_t error_at; /* where it begins */
 };
 
+/* A connection that is being made anew. */
+struct loss {
+    uint64_t since_ns, next_ns, pause_ns; /* next_ns: when to try again */
+    struct err why;
+};
+
 /* Indexes in the order in which they came; `mask` + 1 long, a power of 2. */
 struct ring {
     uint32_t *at, mask, head, tail;
@@ -42,7 +50,9 @@ struct ring {
 
 struct nfs_client {
     struct nfs_client_setup setup;
-    struct transport *connections[CONNECTIONS_MAX];
+    struct transport *connections[CONNECTIONS_MAX]; /* NULL: lost */
+    struct loss losses[CONNECTIONS_MAX];
+    unsigned lost_n;
     unsigned turn; /* the connection to be tried first */
     unsigned parts_per_slot;
     uint32_t parts_n;
@@ -173,6 +183,57 @@ void nfs_client_start(struct nfs_client *c, uint32_t number, const struct nfs_io
     }
 }
 
+/* ---- lost connections ---- */
+
+/* An operation of connection i failed and set c->why. What was outstanding on it waits to be sent
+ * again. False: the client is over. */
+static bool lose(struct nfs_client *c, unsigned i)
+{
+    if (!c->setup.again || !c->connections[i]->lost) {
+        end(c, ENOTCONN);
+        return false;
+    }
+    c->connections[i] = NULL;
+    c->lost_n++;
+    c->losses[i] = (struct loss){
+        .since_ns = c->now_ns, .next_ns = c->now_ns, .pause_ns = AGAIN_FIRST_NS, .why = c->why};
+    for (uint32_t index = 0; index < c->parts_n; index++) {
+        struct part *p = &c->parts[index];
+        if (p->state != PART_SENT || p->connection != i)
+            continue;
+        c->by_xid[p->xid & c->xid_mask] = 0;
+        c->sent--;
+        p->sent_ns = 0;
+        enqueue(c, index);
+    }
+    return true;
+}
+
+/* Tries those whose time has come. False: one stayed away for too long. */
+static bool reconnect(struct nfs_client *c)
+{
+    for (unsigned i = 0; i < c->setup.connections_n; i++) {
+        struct loss *l = &c->losses[i];
+        struct err err = {0};
+        if (c->connections[i] || c->now_ns < l->next_ns)
+            continue;
+        c->connections[i] = c->setup.again(c->setup.again_ctx, i, &err);
+        c->now_ns = clock_ns();
+        if (c->connections[i]) {
+            c->lost_n--;
+            c->counts.reconnects++;
+            c->why = (struct err){0};
+            continue;
+        }
+        if (c->now_ns - l->since_ns > c->setup.again_for_ns)
+            return err_set(&c->why, STATUS_FAILED, "%s; no new connection in %.1f s: %s",
+                           l->why.text, (double)(c->now_ns - l->since_ns) / 1e9, err.text);
+        l->next_ns = c->now_ns + l->pause_ns;
+        l->pause_ns = 2 * l->pause_ns < AGAIN_MOST_NS ? 2 * l->pause_ns : AGAIN_MOST_NS;
+    }
+    return true;
+}
+
 /* ---- sending ---- */
 
 static uint32_t take_xid(struct nfs_client *c, uint32_t index)
@@ -190,7 +251,7 @@ static struct transport *choose(struct nfs_client *c, void **buf)
     for (unsigned i = 0; i < c->setup.connections_n; i++) {
         unsigned n = (c->turn + i) % c->setup.connections_n;
         struct transport *t = c->connections[n];
-        if (t->outstanding >= t->granted)
+        if (!t || t->outstanding >= t->granted)
             continue;
         *buf = t->ops->next(t);
         if (*buf) {
@@ -224,6 +285,9 @@ static size_t put_part(struct nfs_client *c, struct transport *t, const struct p
 static bool send_queued(struct nfs_client *c)
 {
     bool used[CONNECTIONS_MAX] = {false};
+    /* First, as it closes what was lost: nothing may be sent again while that can still write. */
+    if (c->lost_n && !reconnect(c))
+        return false;
     while (c->queue.head != c->queue.tail) {
         void *buf;
         struct transport *t = choose(c, &buf);
@@ -251,7 +315,7 @@ static bool send_queued(struct nfs_client *c)
         c->turn = (c->turn + 1) % c->setup.connections_n;
     }
     for (unsigned i = 0; i < c->setup.connections_n; i++)
-        if (used[i] && !c->connections[i]->ops->flush(c->connections[i], &c->why))
+        if (used[i] && !c->connections[i]->ops->flush(c->connections[i], &c->why) && !lose(c, i))
             return false;
     return true;
 }
@@ -395,25 +459,42 @@ static bool receive(struct nfs_client *c, unsigned connection, const struct tran
                                                         : read_done(c, index, &r, &in);
 }
 
-/* Takes what has arrived on all connections. */
-static int receive_all(struct nfs_client *c)
+/* Takes what has arrived on one connection. */
+static int receive_on(struct nfs_client *c, unsigned i)
 {
     struct transport_msg msgs[BATCH];
+    struct transport *t = c->connections[i];
+    int n;
+    do {
+        n = t->ops->poll(t, msgs, BATCH, &c->why);
+        if (n < 0)
+            return lose(c, i) ? 0 : -c->over;
+        for (int m = 0; m < n; m++)
+            if (!receive(c, i, &msgs[m]))
+                return end(c, EPROTO);
+        if (n && !t->ops->release(t, msgs, (unsigned)n, &c->why))
+            return lose(c, i) ? 0 : -c->over;
+    } while (n == BATCH);
+    return 0;
+}
+
+static int receive_all(struct nfs_client *c)
+{
+    int r = 0;
+    for (unsigned i = 0; r == 0 && i < c->setup.connections_n; i++)
+        r = c->connections[i] ? receive_on(c, i) : 0;
+    return r;
+}
+
+/* Makes every connection wake the thread up. */
+static bool arm_all(struct nfs_client *c)
+{
     for (unsigned i = 0; i < c->setup.connections_n; i++) {
         struct transport *t = c->connections[i];
-        int n;
-        do {
-            n = t->ops->poll(t, msgs, BATCH, &c->why);
-            if (n < 0)
-                return end(c, ENOTCONN);
-            for (int m = 0; m < n; m++)
-                if (!receive(c, i, &msgs[m]))
-                    return end(c, EPROTO);
-            if (n && !t->ops->release(t, msgs, (unsigned)n, &c->why))
-                return end(c, ENOTCONN);
-        } while (n == BATCH);
+        if (t && !t->ops->arm(t, &c->why) && !lose(c, i))
+            return false;
     }
-    return 0;
+    return true;
 }
 
 /* Brings back what waited after NFS3ERR_JUKEBOX and looks at the deadlines. *next_ns becomes the
@@ -459,7 +540,7 @@ static int sleep_until(struct nfs_client *c, uint64_t until_ns)
     if (until_ns <= now)
         return 0;
     for (unsigned i = 0; i < c->setup.connections_n; i++)
-        n += c->connections[i]->ops->fds(c->connections[i], fds + n);
+        n += c->connections[i] ? c->connections[i]->ops->fds(c->connections[i], fds + n) : 0;
     struct timespec ts = {.tv_sec = (time_t)((until_ns - now) / 1000000000),
                           .tv_nsec = (long)((until_ns - now) % 1000000000)};
     return ppoll(fds, n, &ts, NULL) < 0 ? -errno : 0;
@@ -495,9 +576,8 @@ int nfs_client_reap(struct nfs_client *c, struct nfs_done *done, unsigned max, u
         if (c->setup.spin)
             continue;
         if (!armed) {
-            for (unsigned i = 0; i < c->setup.connections_n; i++)
-                if (!c->connections[i]->ops->arm(c->connections[i], &c->why))
-                    return end(c, ENOTCONN);
+            if (!arm_all(c))
+                return -c->over;
             armed = true;
             continue; /* what came before the arming makes no event */
         }

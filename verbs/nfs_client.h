@@ -6,7 +6,8 @@
  * read chunk; no data pass through here. Nothing is allocated after nfs_client_new.
  *
  * A received message that is not exactly what was asked for ends the client: the connection carries
- * remote writes into memory, so nothing that comes after a wrong one can be believed. */
+ * remote writes into memory, so nothing that comes after a wrong one can be believed. A connection
+ * that is lost can be made anew: READs, and WRITEs to stable storage, may be done twice. */
 #ifndef NUMALOAD_VERBS_NFS_CLIENT_H
 #define NUMALOAD_VERBS_NFS_CLIENT_H
 
@@ -21,9 +22,17 @@ struct nfs_client_setup {
     unsigned slots;
     uint32_t io_bytes;                /* largest I/O */
     uint32_t read_bytes, write_bytes; /* largest READ and WRITE */
-    uint64_t deadline_ns;             /* of one READ or WRITE, from its first sending on */
-    uint64_t retry_ns; /* first pause after NFS3ERR_JUKEBOX; doubles up to 64 times that */
-    bool spin;         /* poll the queues instead of sleeping until one has an event */
+    uint64_t deadline_ns; /* of one READ or WRITE, from its first sending on a connection on */
+    uint64_t retry_ns;    /* first pause after NFS3ERR_JUKEBOX; doubles up to 64 times that */
+    bool spin;            /* poll the queues instead of sleeping until one has an event */
+
+    /* Called when a connection was lost: closes what is left of it, so that nothing is placed
+     * through it any more, and tries once to make it anew, granted by a first call. NULL with the
+     * reason: not now; it is asked again, with pauses, for again_for_ns from the loss on. What was
+     * outstanding is then sent again. NULL: a lost connection ends the client. */
+    struct transport *(*again)(void *ctx, unsigned connection, struct err *err);
+    void *again_ctx;
+    uint64_t again_for_ns;
 };
 
 struct nfs_io {
@@ -43,6 +52,7 @@ struct nfs_client_counts {
     uint64_t calls;        /* READs and WRITEs that were answered */
     uint64_t jukebox;      /* NFS3ERR_JUKEBOX among the answers */
     uint64_t credit_waits; /* times that a call had to wait for a credit */
+    uint64_t reconnects;   /* connections that were lost and made anew */
 };
 
 struct nfs_client;

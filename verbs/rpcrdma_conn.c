@@ -75,6 +75,7 @@ static bool conn_flush(struct transport *t, struct err *err)
     if (c->posted == c->head)
         return true;
     int r = ibv_post_send(c->cm.id->qp, &c->send_wr[c->posted % c->send_depth], &bad);
+    c->t.lost = r;
     if (r)
         return err_set(err, STATUS_FAILED, "%s: ibv_post_send: %s", c->cm.to.text, strerror(r));
     c->posted = c->head;
@@ -86,6 +87,7 @@ static bool conn_flush(struct transport *t, struct err *err)
 static bool lost(struct conn *c, struct err *err)
 {
     uint64_t until = cm_now_ns() + GOODBYE_NS;
+    c->t.lost = true;
     const char *why = cm_lost(&c->cm);
     while (!why && cm_now_ns() < until) {
         struct pollfd p = {.fd = c->cm.channel->fd, .events = POLLIN};
@@ -111,7 +113,8 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
     const char *what = wc->wr_id & SEND_FLAG ? "sending a call" : "receiving a reply";
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return lost(c, err);
-    if (wc->status == IBV_WC_RETRY_EXC_ERR)
+    c->t.lost = wc->status == IBV_WC_RETRY_EXC_ERR;
+    if (c->t.lost)
         return err_set(err, STATUS_FAILED,
                        "%s does not acknowledge any more (%s): it is down, or the link to it is",
                        c->cm.to.text, ibv_wc_status_str(wc->status));
@@ -165,6 +168,7 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
         if (now - c->looked_ns >= LOOK_NS) {
             c->looked_ns = now;
             const char *why = cm_lost(&c->cm);
+            c->t.lost = why;
             if (why)
                 return err_set(err, STATUS_FAILED, "%s", why) - 1;
         }
@@ -181,6 +185,7 @@ static bool post_receives(struct conn *c, const struct transport_msg *msgs, unsi
     for (unsigned i = 0; i < n; i++)
         c->recv_wr[msgs[i].buffer].next = i + 1 < n ? &c->recv_wr[msgs[i + 1].buffer] : NULL;
     int r = ibv_post_recv(c->cm.id->qp, &c->recv_wr[msgs[0].buffer], &bad);
+    c->t.lost = r;
     return r == 0 ||
            err_set(err, STATUS_FAILED, "%s: ibv_post_recv: %s", c->cm.to.text, strerror(r));
 }

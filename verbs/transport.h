@@ -49,6 +49,7 @@ struct transport {
     uint32_t send_bytes; /* largest message that the peer takes inline */
     uint32_t credits;    /* receive buffers, and thus the credits to ask for */
     uint32_t rkey;       /* of the thread's buffers */
+    bool lost; /* after an operation failed: the way to the peer went, not the peer's manners */
 
     /* The client's: RFC 8166, 3.3.1. One call may be sent before the first reply has granted more.
      */

@@ -1,14 +1,15 @@
 /* An NFSv3 client over RPC-over-RDMA in user space: what the kernel's client does, with the queue
  * pairs, completion queues, completion vectors and buffers of each thread its own.
  *
- * A lost connection is not made again: what was on the wire when it went is unknown, and the load
- * would have stood still meanwhile. The run ends there and keeps what was measured. */
+ * A lost connection is made anew and the outstanding READs are sent again, for half the deadline at
+ * most; the run goes on, but is invalid. If that fails, it ends and keeps what was measured. */
 #define _GNU_SOURCE
 #ifdef HAVE_VERBS
 #include "engine.h"
 
 #include "../../placement/place.h"
 #include "../../verbs/nfs_client.h"
+#include "../../verbs/nfs_connect.h"
 #include "../../verbs/nfs_find.h"
 #include "../../verbs/rpcrdma_conn.h"
 #include "../profile.h"
@@ -30,13 +31,27 @@ struct located {
     struct nfs_fh fhs[]; /* by file of the target */
 };
 
+/* All connections of a thread take the one vector that its place has. */
+struct vector_ctx {
+    const struct place *place;
+    unsigned thread;
+    bool chosen;
+    unsigned vector;
+};
+
 struct engine {
     const struct located *located;
     struct rpc_auth auth;
     struct rpcrdma_domain domain;
-    struct transport **connections;
+    struct vector_ctx vector;
+    struct rpcrdma_setup setup;
+    uint64_t deadline_ns;
+    bool poll;                      /* spin instead of sleeping */
+    struct transport **connections; /* NULL: lost */
     unsigned connections_n;
-    struct rpcrdma_facts facts; /* of the first connection */
+    unsigned unanswered; /* connections given up because their first call had no answer */
+    uint32_t granted_min, granted_max; /* of connections that were lost; 0: none */
+    struct rpcrdma_facts facts;        /* of the first connection */
     struct nfs_client *client;
     uint32_t read_bytes;
     struct nfs_done done[DONE_BATCH];
@@ -97,7 +112,7 @@ static bool nfsr_locate(const struct profile *p, struct target *t, struct err *e
     struct rpcrdma_domain domain = {0};
     struct rpcrdma_facts facts;
     struct transport *connection = NULL;
-    unsigned n = 0;
+    unsigned n = 0, unanswered = 0;
     bool ok = false;
     while (p->paths[n])
         n++;
@@ -110,7 +125,7 @@ static bool nfsr_locate(const struct profile *p, struct target *t, struct err *e
         goto out;
     struct rpcrdma_setup setup = {
         .to = &l->server, .device = p->device, .domain = &domain, .credits = CREDITS_MIN};
-    connection = rpcrdma_connect(&setup, &facts, err);
+    connection = nfs_connect(&setup, &facts, p->deadline_ns, &unanswered, err);
     ok = connection && add_files(p, t, connection, l, err);
 out:
     if (connection)
@@ -124,14 +139,6 @@ out:
 }
 
 /* ---- one thread ---- */
-
-/* All connections of a thread take the one vector that its place has. */
-struct vector_ctx {
-    const struct place *place;
-    unsigned thread;
-    bool chosen;
-    unsigned vector;
-};
 
 static bool choose_vector(void *ctx, const char *device, unsigned vectors, unsigned *vector,
                           struct err *err)
@@ -155,23 +162,34 @@ static void nfsr_close(struct engine *e)
     free(e);
 }
 
-/* The first call of a connection brings its first grant. */
-static bool greet(struct engine *e, struct transport *t, uint64_t deadline_ns, struct err *err)
+static void add_grants(const struct transport *t, uint32_t *least, uint32_t *most)
 {
-    struct nfs_call call;
-    nfs_call_begin(&call);
-    return nfs_call(t, &call, NFS3_NULL, NULL, deadline_ns, err) ||
-           err_prefix(err, "%s", e->located->server.text);
+    if (t->granted_max > *most)
+        *most = t->granted_max;
+    if (!*least || t->granted_min < *least)
+        *least = t->granted_min;
+}
+
+static struct transport *connect_again(void *ctx, unsigned i, struct err *err)
+{
+    struct engine *e = ctx;
+    struct rpcrdma_facts facts;
+    if (e->connections[i]) {
+        add_grants(e->connections[i], &e->granted_min, &e->granted_max);
+        e->connections[i]->ops->close(e->connections[i]);
+    }
+    e->connections[i] = nfs_connect(&e->setup, &facts, e->deadline_ns / 2, &e->unanswered, err);
+    return e->connections[i];
 }
 
 static bool connect_all(struct engine *e, const struct engine_setup *s, struct err *err)
 {
-    struct vector_ctx ctx = {.place = s->place, .thread = s->thread};
     uint64_t per_io = (s->block_bytes + e->read_bytes - 1) / e->read_bytes;
     uint64_t credits = (s->iodepth * per_io + e->connections_n - 1) / e->connections_n;
     if (credits < CREDITS_MIN)
         credits = CREDITS_MIN;
-    struct rpcrdma_setup setup = {
+    e->vector = (struct vector_ctx){.place = s->place, .thread = s->thread};
+    e->setup = (struct rpcrdma_setup){
         .to = &e->located->server,
         .device = s->profile->device,
         .domain = &e->domain,
@@ -179,12 +197,12 @@ static bool connect_all(struct engine *e, const struct engine_setup *s, struct e
         .bytes = s->iodepth * s->block_bytes,
         .credits = (unsigned)(credits < CREDITS_MAX ? credits : CREDITS_MAX),
         .vector = choose_vector,
-        .vector_ctx = &ctx,
+        .vector_ctx = &e->vector,
     };
     for (unsigned i = 0; i < e->connections_n; i++) {
         struct rpcrdma_facts facts;
-        e->connections[i] = rpcrdma_connect(&setup, &facts, err);
-        if (!e->connections[i] || !greet(e, e->connections[i], s->profile->deadline_ns, err))
+        e->connections[i] = nfs_connect(&e->setup, &facts, e->deadline_ns, &e->unanswered, err);
+        if (!e->connections[i])
             return err_prefix(err, "thread %u, connection %u of %u", s->thread, i + 1,
                               e->connections_n);
         if (i == 0)
@@ -202,6 +220,8 @@ static struct engine *nfsr_open(const struct engine_setup *s, struct err *err)
     }
     e->located = s->target->located;
     e->auth = rpc_auth_self();
+    e->deadline_ns = s->profile->deadline_ns;
+    e->poll = strcmp(s->profile->completion, "poll") == 0;
     e->read_bytes = (uint32_t)(s->block_bytes < e->located->rtmax_bytes ? s->block_bytes
                                                                         : e->located->rtmax_bytes);
     e->connections_n = (unsigned)s->profile->nconnect;
@@ -220,8 +240,12 @@ static struct engine *nfsr_open(const struct engine_setup *s, struct err *err)
         .io_bytes = (uint32_t)s->block_bytes,
         .read_bytes = e->read_bytes,
         .write_bytes = e->read_bytes,
-        .deadline_ns = s->profile->deadline_ns,
+        .deadline_ns = e->deadline_ns,
         .retry_ns = JUKEBOX_NS,
+        .spin = e->poll,
+        .again = connect_again,
+        .again_ctx = e,
+        .again_for_ns = e->deadline_ns / 2, /* before the run is ended for its stillness */
     };
     e->client = nfs_client_new(&setup, err);
     if (e->client)
@@ -262,21 +286,21 @@ static json_t *nfsr_features(const struct engine *e)
 static json_t *nfsr_facts(const struct engine *e)
 {
     const struct nfs_client_counts *c = nfs_client_counts(e->client);
-    uint32_t asked = e->connections[0]->credits, least = UINT32_MAX, most = 0;
-    for (unsigned i = 0; i < e->connections_n; i++) {
-        const struct transport *t = e->connections[i];
-        least = t->granted_min < least ? t->granted_min : least;
-        most = t->granted_max > most ? t->granted_max : most;
-    }
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}", "device",
-                     e->facts.device, "comp_vector", (json_int_t)e->facts.comp_vector, "nconnect",
-                     (json_int_t)e->connections_n, "read_bytes", (json_int_t)e->read_bytes,
-                     "rtmax_bytes", (json_int_t)e->located->rtmax_bytes, "credits_asked",
-                     (json_int_t)asked, "credits_granted_min", (json_int_t)least,
-                     "credits_granted_max", (json_int_t)most, "inline_send_bytes",
-                     (json_int_t)e->facts.inline_send_bytes, "inline_recv_bytes",
-                     (json_int_t)e->facts.inline_recv_bytes, "server_can_invalidate",
-                     e->facts.remote_invalidation, "jukebox_replies", (json_int_t)c->jukebox);
+    uint32_t least = e->granted_min, most = e->granted_max;
+    for (unsigned i = 0; i < e->connections_n; i++)
+        if (e->connections[i])
+            add_grants(e->connections[i], &least, &most);
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:s}", "device",
+        e->facts.device, "comp_vector", (json_int_t)e->facts.comp_vector, "nconnect",
+        (json_int_t)e->connections_n, "read_bytes", (json_int_t)e->read_bytes, "rtmax_bytes",
+        (json_int_t)e->located->rtmax_bytes, "credits_asked", (json_int_t)e->setup.credits,
+        "credits_granted_min", (json_int_t)least, "credits_granted_max", (json_int_t)most,
+        "inline_send_bytes", (json_int_t)e->facts.inline_send_bytes, "inline_recv_bytes",
+        (json_int_t)e->facts.inline_recv_bytes, "server_can_invalidate",
+        e->facts.remote_invalidation, "jukebox_replies", (json_int_t)c->jukebox,
+        "first_calls_unanswered", (json_int_t)e->unanswered, "reconnects",
+        (json_int_t)c->reconnects, "completion", e->poll ? "poll" : "event");
 }
 
 static const char *nfsr_why(struct engine *e)

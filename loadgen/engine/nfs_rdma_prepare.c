@@ -13,7 +13,7 @@ bool nfs_rdma_named(const struct profile *p)
 
 #ifdef HAVE_VERBS
 #include "../../verbs/nfs_client.h"
-#include "../../verbs/rpcrdma_conn.h"
+#include "../../verbs/nfs_connect.h"
 #include "../pattern.h"
 #include "../run/live.h"
 #include "../run/worker.h"
@@ -23,7 +23,7 @@ bool nfs_rdma_named(const struct profile *p)
 #include <stdio.h>
 #include <sys/mman.h>
 
-enum { SLOTS = 16, CREDITS = 64, NOTE_MAX = 512 };
+enum { SLOTS = 16, SLOTS_MAX = 64, CREDITS = 64, NOTE_MAX = 512 };
 #define RETRY_NS UINT64_C(100000000)
 #define REAP_NS UINT64_C(1000000000)
 
@@ -34,7 +34,8 @@ struct job {
     struct address server;
     struct rpcrdma_domain domain;
     struct transport *connection;
-    char *memory; /* SLOTS x block */
+    unsigned slots; /* blocks that are written at a time */
+    char *memory;   /* slots x block */
     size_t memory_bytes;
     struct nfs_fh folder;
     struct nfs_fh data, note;
@@ -47,11 +48,12 @@ struct job {
 static bool connect_to(struct job *j, struct err *err)
 {
     struct rpcrdma_facts facts;
+    unsigned unanswered = 0;
     const struct profile *p = j->profile;
     if (!nfs_url_parse(&j->url, profile_path(p), err) ||
         !address_parse(&j->server, j->url.server, NFS_RDMA_PORT, false, err))
         return false;
-    j->memory_bytes = SLOTS * p->block_bytes;
+    j->memory_bytes = j->slots * p->block_bytes;
     j->memory =
         mmap(NULL, j->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (j->memory == MAP_FAILED) {
@@ -65,7 +67,7 @@ static bool connect_to(struct job *j, struct err *err)
                                   .bytes = j->memory_bytes,
                                   .credits = CREDITS,
                                   .write = true};
-    j->connection = rpcrdma_connect(&setup, &facts, err);
+    j->connection = nfs_connect(&setup, &facts, p->deadline_ns, &unanswered, err);
     return j->connection;
 }
 
@@ -96,8 +98,8 @@ static bool make_files(struct job *j, struct err *err)
 
 /* The writing of one file: which slots are free, and how far it has come. */
 struct writing {
-    struct nfs_io io[SLOTS];
-    uint32_t idle[SLOTS];
+    struct nfs_io io[SLOTS_MAX];
+    uint32_t idle[SLOTS_MAX];
     unsigned idle_n;
     uint64_t next, written;
 };
@@ -126,11 +128,11 @@ static bool write_file(struct job *j, const struct nfs_fh *fh, uint64_t bytes, b
                        struct err *err)
 {
     const uint64_t block = j->profile->block_bytes;
-    struct writing w = {.idle_n = SLOTS};
-    struct nfs_done done[SLOTS];
+    struct writing w = {.idle_n = j->slots};
+    struct nfs_done done[SLOTS_MAX];
     char a[32], b[32];
-    for (unsigned i = 0; i < SLOTS; i++)
-        w.idle[i] = SLOTS - 1 - i;
+    for (unsigned i = 0; i < j->slots; i++)
+        w.idle[i] = j->slots - 1 - i;
     while (w.written < bytes) {
         while (w.idle_n && w.next < bytes) {
             uint32_t slot = w.idle[--w.idle_n];
@@ -146,7 +148,7 @@ static bool write_file(struct job *j, const struct nfs_fh *fh, uint64_t bytes, b
             nfs_client_start(j->client, slot, io);
             w.next += io->bytes;
         }
-        int r = take_done(j, &w, done, nfs_client_reap(j->client, done, SLOTS, REAP_NS));
+        int r = take_done(j, &w, done, nfs_client_reap(j->client, done, j->slots, REAP_NS));
         const char *why = nfs_client_why(j->client);
         if (r < 0)
             return err_set(err, STATUS_FAILED, "%s: writing: %s", j->url.path,
@@ -172,7 +174,7 @@ static bool write_all(struct job *j, struct err *err)
         .connections = &j->connection,
         .connections_n = 1,
         .auth = &j->auth,
-        .slots = SLOTS,
+        .slots = j->slots,
         .io_bytes = (uint32_t)j->profile->block_bytes,
         .read_bytes = j->limits.rtmax_bytes,
         .write_bytes = j->limits.wtmax_bytes,
@@ -188,9 +190,28 @@ static bool write_all(struct job *j, struct err *err)
            write_note(j, j->profile->size_bytes, err);
 }
 
+/* What `prepare` can be told for kernel files, but means nothing here. */
+static void say_ignored(const struct profile *p)
+{
+    static const char *const keys[] = {"threads", "engine", "direct"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (profile_is_set(p, keys[i]))
+            live_say("note: %s has no effect here: one thread writes, by engine nfs-rdma over one "
+                     "connection; iodepth says how many blocks at a time",
+                     keys[i]);
+}
+
 bool nfs_rdma_prepare(const struct profile *p, struct prepared *done, struct err *err)
 {
-    struct job j = {.profile = p, .auth = rpc_auth_self()};
+    struct job j = {.profile = p, .auth = rpc_auth_self(), .slots = SLOTS};
+    if (profile_is_set(p, "iodepth"))
+        j.slots = (unsigned)p->iodepth;
+    if (j.slots > SLOTS_MAX)
+        return err_set(err, STATUS_USAGE,
+                       "iodepth: prepare over RDMA writes at most %d blocks at "
+                       "a time",
+                       SLOTS_MAX);
+    say_ignored(p);
     uint64_t began = now_ns();
     if (p->files || p->paths[1])
         return err_set(err, STATUS_USAGE, "%s: one file at a time by engine nfs-rdma",

@@ -32,7 +32,9 @@ said() {
 # ---- every byte ----
 
 # Written by READ chunks of the engine's own, and read back by the kernel's client too.
-guest "$numaload" prepare --path $url --size 8200K || exit 1
+guest "$numaload" prepare --path $url --size 8200K --iodepth 3 --threads 2 >"$work/table" \
+    2>"$work/err" || exit 1
+said "threads has no effect here"
 check "the kernel sees other data" guest sh -c "$numaload"' run --path /mnt/nfs/data --once --verify \
     --threads 1 --iodepth 4 --direct no >/dev/null && cat /mnt/nfs/data.numaload'
 guest sh -c 'echo mine >/mnt/export/other'
@@ -89,6 +91,7 @@ said "99"
 
 # ---- what can go wrong meanwhile ----
 
+start='rpc.nfsd 4; echo "rdma 20049" >/proc/fs/nfsd/portlist'
 # during COMMAND KEY...: COMMAND runs in the guest in the middle of the load
 during() {
     local command=$1
@@ -107,6 +110,19 @@ said NFS3ERR_STALE
 guest "$numaload" prepare --path /mnt/export/data --size 8200K || exit 1
 during 'echo 0 >/proc/fs/nfsd/threads'
 said "10.77.0.1:20049"
-guest sh -c 'rpc.nfsd 4; echo "rdma 20049" >/proc/fs/nfsd/portlist' || fail "nfsd again"
+said "no new connection in"
+guest sh -c "$start" || fail "nfsd again"
 attempt --path $url --once --verify
 check "after the server's restart: status $rc $(cat "$work/err")" [ $rc = 0 ]
+
+# A server that comes back: the run goes on and every byte is right, but it is invalid.
+guest sh -c "sleep 4; echo 0 >/proc/fs/nfsd/threads; sleep 1; $start" &
+attempt --path $url --threads 2 --iodepth 16 --block 64K --window 14s --deadline 40s --verify \
+    --nconnect 2 --completion poll
+wait $!
+check "restarted meanwhile: status $rc $(cat "$work/err")" [ $rc = 3 ]
+said "connections were lost and made anew"
+valid_record "$out/r.json"
+holds "$out/r.json" 'sum(v["value"] * v["threads"] for v in r["engine"]["transport"]["reconnects"]) >= 4'
+holds "$out/r.json" 'r["verify"]["blocks_wrong"] == 0 and r["windows"][0]["window_ns"] > 13.9e9'
+holds "$out/r.json" 'r["engine"]["transport"]["completion"] == [{"value": "poll", "threads": 2}]'

@@ -26,6 +26,14 @@ struct peer {
     const char *gone; /* the connection is over, for this reason */
 };
 
+/* How connections are made anew, when they are. */
+static struct {
+    bool used;
+    unsigned refusals; /* left, before a connection stands */
+    unsigned asked;
+    uint64_t for_ns;
+} again;
+
 static struct peer peers[2];
 static struct nfs_client *client;
 static uint8_t buffers[SLOTS * BLOCK];
@@ -56,6 +64,7 @@ static int peer_poll(struct transport *t, struct transport_msg *msgs, unsigned m
 {
     struct peer *p = (struct peer *)t;
     unsigned n = 0;
+    p->t.lost = p->gone;
     if (p->gone)
         return err_set(err, STATUS_FAILED, "%s", p->gone) - 1;
     for (; n < max && p->taken < p->inbox_n; n++, p->taken++)
@@ -90,6 +99,23 @@ static unsigned peer_fds(const struct transport *t, struct pollfd *fds)
 static const struct transport_ops peer_ops = {peer_next,    peer_send, peer_flush, peer_poll,
                                               peer_release, peer_arm,  peer_fds,   NULL};
 
+static struct transport *peer_again(void *ctx, unsigned connection, struct err *err)
+{
+    struct peer *p = &peers[connection];
+    assert_ptr_equal(ctx, &again);
+    assert_non_null(p->gone);
+    again.asked++;
+    if (again.refusals) {
+        again.refusals--;
+        err_set(err, STATUS_FAILED, "refused");
+        return NULL;
+    }
+    struct transport t = {
+        .ops = &peer_ops, .send_bytes = 1024, .credits = 32, .rkey = RKEY, .granted = 16};
+    *p = (struct peer){.t = t};
+    return &p->t;
+}
+
 /* A client over n peers that grant so many credits. */
 static void begin(unsigned n, uint32_t granted, uint64_t deadline_ns)
 {
@@ -111,7 +137,10 @@ static void begin(unsigned n, uint32_t granted, uint64_t deadline_ns)
                                      .read_bytes = READ,
                                      .write_bytes = READ,
                                      .deadline_ns = deadline_ns,
-                                     .retry_ns = 1000000};
+                                     .retry_ns = 1000000,
+                                     .again = again.used ? peer_again : NULL,
+                                     .again_ctx = &again,
+                                     .again_for_ns = again.for_ns};
     client = nfs_client_new(&setup, &err);
     assert_non_null(client);
 }
@@ -519,6 +548,116 @@ static void silence_and_loss(void **state)
     finish();
 }
 
+static void answer_all(struct peer *p)
+{
+    for (unsigned i = 0; i < p->sent_n; i++) {
+        struct asked a = asked(p, i);
+        struct answer b = good(&a);
+        answer(p, &b);
+    }
+}
+
+/* A lost connection is made anew, and what was outstanding on it is asked for again, once. */
+static void reconnects(void **state)
+{
+    (void)state;
+    struct nfs_done done[SLOTS];
+    again.used = true;
+    again.refusals = 2;
+    again.asked = 0;
+    again.for_ns = UINT64_C(60000000000);
+    begin(1, 16, UINT64_C(60000000000));
+    nfs_client_start(client, 1, &block);
+    nfs_client_start(client, 3, &block);
+    assert_int_equal(nfs_client_flush(client), 0);
+    struct asked first[4];
+    for (unsigned i = 0; i < 4; i++)
+        first[i] = asked(&peers[0], i);
+    struct answer b = good(&first[0]); /* half of slot 1 is there already */
+    answer(&peers[0], &b);
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 0), 0);
+    peers[0].gone = "the server closed the connection";
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 0), 0);
+    assert_int_equal(again.asked, 1); /* at once: it closes the old connection */
+    while (again.asked < 3)
+        assert_int_equal(nfs_client_reap(client, done, SLOTS, 100000000), 0);
+    assert_int_equal(nfs_client_flush(client), 0);
+    assert_int_equal(peers[0].sent_n, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        struct asked a = asked(&peers[0], i);
+        assert_int_equal(a.offset, first[i + 1].offset);
+        assert_true(a.chunk.offset == first[i + 1].chunk.offset);
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_not_equal(a.xid, first[k].xid);
+    }
+    answer_all(&peers[0]);
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 1000000000), 2);
+    assert_int_equal(done[0].result, BLOCK);
+    assert_int_equal(done[1].result, BLOCK);
+    assert_int_equal(nfs_client_counts(client)->reconnects, 1);
+    assert_int_equal(nfs_client_counts(client)->calls, 4);
+    assert_null(nfs_client_why(client));
+    finish();
+    again.used = false;
+}
+
+/* The other connections carry the load meanwhile. */
+static void one_of_two_lost(void **state)
+{
+    (void)state;
+    struct nfs_done done[SLOTS];
+    again.used = true;
+    again.refusals = 1000000;
+    again.for_ns = UINT64_C(60000000000);
+    begin(2, 16, UINT64_C(60000000000));
+    nfs_client_start(client, 0, &block);
+    assert_int_equal(nfs_client_flush(client), 0);
+    assert_int_equal(peers[0].sent_n, 1);
+    peers[0].gone = "the server closed the connection";
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 0), 0);
+    assert_int_equal(peers[1].sent_n, 2);
+    answer_all(&peers[1]);
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 1000000000), 1);
+    assert_int_equal(done[0].result, BLOCK);
+    assert_int_equal(nfs_client_counts(client)->reconnects, 0);
+    finish();
+    again.used = false;
+}
+
+/* It ends with why the connection went and why there is none again; and a peer that says what is
+ * wrong is not asked again. */
+static void reconnects_no_more(void **state)
+{
+    (void)state;
+    struct nfs_done done[SLOTS];
+    again.used = true;
+    again.refusals = 1000000;
+    again.for_ns = 250000000;
+    begin(1, 16, UINT64_C(60000000000));
+    nfs_client_start(client, 0, &block);
+    assert_int_equal(nfs_client_flush(client), 0);
+    peers[0].gone = "the server closed the connection";
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, UINT64_C(10000000000)), -ENOTCONN);
+    const char *why = nfs_client_why(client);
+    assert_ptr_equal(strstr(why, "the server closed the connection; no new connection in "), why);
+    assert_non_null(strstr(why, " s: refused"));
+    assert_int_equal(nfs_client_flush(client), -ENOTCONN);
+    finish();
+
+    again.asked = 0;
+    begin(1, 16, 1000000000);
+    nfs_client_start(client, 0, &block);
+    assert_int_equal(nfs_client_flush(client), 0);
+    struct asked a = asked(&peers[0], 0);
+    struct answer b = good(&a);
+    b.xid ^= 0x80000000;
+    answer(&peers[0], &b);
+    assert_int_equal(nfs_client_reap(client, done, SLOTS, 0), -EPROTO);
+    assert_int_equal(again.asked, 0);
+    finish();
+    again.used = false;
+}
+
 /* Replies out of order for a long time: every xid finds its slot. */
 static void many(void **state)
 {
@@ -555,11 +694,18 @@ static void many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads),      cmocka_unit_test(writes),
-        cmocka_unit_test(credits),    cmocka_unit_test(short_and_failed_reads),
-        cmocka_unit_test(jukebox),    cmocka_unit_test(wrong_answers),
-        cmocka_unit_test(duplicates), cmocka_unit_test(silence_and_loss),
+        cmocka_unit_test(reads),
+        cmocka_unit_test(writes),
+        cmocka_unit_test(credits),
+        cmocka_unit_test(short_and_failed_reads),
+        cmocka_unit_test(jukebox),
+        cmocka_unit_test(wrong_answers),
+        cmocka_unit_test(duplicates),
+        cmocka_unit_test(silence_and_loss),
         cmocka_unit_test(many),
+        cmocka_unit_test(reconnects),
+        cmocka_unit_test(one_of_two_lost),
+        cmocka_unit_test(reconnects_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,33 @@
+#define _GNU_SOURCE
+#ifdef HAVE_VERBS
+#include "nfs_connect.h"
+
+#include "cm.h"
+#include "nfs_call.h"
+
+/* For the first answer of one connection: long for a server that works. */
+#define ANSWER_NS UINT64_C(5000000000)
+
+struct transport *nfs_connect(const struct rpcrdma_setup *setup, struct rpcrdma_facts *facts,
+                              uint64_t deadline_ns, unsigned *unanswered, struct err *err)
+{
+    uint64_t until = cm_now_ns() + deadline_ns;
+    for (;;) {
+        struct nfs_call call;
+        struct transport *t = rpcrdma_connect(setup, facts, err);
+        if (!t)
+            return NULL;
+        uint64_t now = cm_now_ns(), left = now < until ? until - now : 0;
+        nfs_call_begin(&call);
+        if (nfs_call(t, &call, NFS3_NULL, NULL, left < ANSWER_NS ? left : ANSWER_NS, err))
+            return t;
+        bool silent = t->outstanding && !t->lost;
+        t->ops->close(t);
+        if (!silent || cm_now_ns() >= until) {
+            err_prefix(err, "%s", setup->to->text);
+            return NULL;
+        }
+        ++*unanswered;
+    }
+}
+#endif
