@@ -1,9 +1,10 @@
 /* A connection to an NFS server that has answered a first call and so granted credits.
  *
- * A first call can stay without an answer although both sides say that they are connected: the
- * kernel's siw does not look at a message that arrives between its answer to the connection request
- * and its taking over of the socket, until another one arrives - and before the first grant no
- * other may be sent. Such a connection is given up and made anew. Only in builds with HAVE_VERBS.
+ * A first call can stay without an answer although both sides say that they are connected: as
+ * its source reads, the kernel's siw overlooks a message that arrives between its answer to the
+ * connection request and its taking over of the socket, until another one arrives - and before the
+ * first grant no other may be sent. Such a connection is given up and made anew. Only in builds
+ * with HAVE_VERBS.
  */
 #ifndef NUMALOAD_VERBS_NFS_CONNECT_H
 #define NUMALOAD_VERBS_NFS_CONNECT_H
