@@ -168,8 +168,8 @@ void outcome_outstanding(struct run *r)
     note_add(r->notes, NOTE_ERROR, "drain",
              "%" PRIu64
              " I/Os of %u threads did not come back, the oldest for %.1f s: the server or "
-             "device stopped answering",
-             n, threads, (double)age / 1e9);
+             "device stopped answering, or pauses for longer than %.0f s",
+             n, threads, (double)age / 1e9, HUNG_NS / 1e9);
 }
 
 /* {"key": [{"value": V, "threads": N}, ...]}: each distinct value with the threads that have it. */

@@ -7,6 +7,9 @@
 
 #include <signal.h>
 
+/* A drain that brings nothing back for so long is over: the program must end within 5 s. */
+#define HUNG_NS UINT64_C(3000000000)
+
 struct run {
     const struct profile *profile;
     json_t *record, *notes;

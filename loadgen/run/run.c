@@ -30,8 +30,6 @@
 #define TICK_NS UINT64_C(250000000)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
-/* A drain that brings nothing back for so long is over: the program must end within 5 s. */
-#define HUNG_NS UINT64_C(3000000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)

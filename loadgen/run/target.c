@@ -260,6 +260,8 @@ static bool add_file(struct target *t, const char *path, const struct profile *p
     ok = true;
 out:
     close(fd);
+    if (!ok && missing && writes)
+        unlink(path); /* made above, and the run is refused */
     return ok;
 }
 

@@ -83,6 +83,11 @@ expect 0 "1 MiB written" "$n" prepare --path "$work/data" --size 1M --salt 7
 check "word 3 of the pattern is its offset plus the salt" \
     [ "$(od -An -t u8 -j 24 -N 8 "$work/data" | tr -d ' ')" = 31 ]
 
+# A run that is refused leaves no empty file behind.
+expect 1 "refused is shorter than size, and a mix reads it" "$n" run --path "$work/refused" --rw write \
+    --mix-read-percent 30 --size 1M
+check "a refused run made its file" [ ! -e "$work/refused" ]
+
 # A shorter one than before, which ends within a block.
 "$n" prepare --path "$work/shorter" --size 3M >/dev/null
 expect 0 "1.50 MiB written" "$n" prepare --path "$work/shorter" --size 1536K
