@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Validates records against loadgen/record/schema.json and plans of a matrix against plan-schema.json
-beside it: schema_check.py FILE...
+"""Validates records against loadgen/record/schema.json, plans of a matrix against plan-schema.json
+and reports as JSON against report-schema.json beside it: schema_check.py FILE...
 
 Needs Debian's python3-jsonschema. Exit status 0 when all are valid, 1 when one is not.
 """
@@ -27,21 +27,29 @@ def checker(name):
     return jsonschema.Draft7Validator(schema)
 
 
-def is_plan(document):
-    return isinstance(document, dict) and document.get("schema") == "numaload-plan"
+SCHEMA_OF = {
+    "numaload-plan": "plan-schema.json",
+    "numaload-report": "report-schema.json",
+    "numaload-compare": "report-schema.json",
+}
+
+
+def schema_of(document):
+    name = document.get("schema") if isinstance(document, dict) else None
+    return SCHEMA_OF.get(name, "schema.json") if isinstance(name, str) else "schema.json"
 
 
 def main(files):
     if not files:
         print(__doc__, file=sys.stderr)
         return 2
-    record_check, plan_check = checker("schema.json"), checker("plan-schema.json")
+    checks = {name: checker(name) for name in {"schema.json", *SCHEMA_OF.values()}}
     bad = 0
     for name in files:
         try:
             # NaN and Infinity are no JSON, although Python reads them
             record = json.loads(pathlib.Path(name).read_text(), parse_constant=float_refused)
-            check = plan_check if is_plan(record) else record_check
+            check = checks[schema_of(record)]
             errors = [complaint(e) for e in check.iter_errors(record)]
         except (OSError, ValueError) as e:
             errors = [str(e)]

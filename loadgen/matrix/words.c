@@ -58,7 +58,8 @@ struct words words_comparison(const struct stats_comparison *c, double precision
     if (!c->known)
         return (struct words){"no valid run to compare"};
     if (!i->known) {
-        snprintf(w.s, sizeof(w.s), "a single run each: ratio %.4g, no interval", c->ratio);
+        snprintf(w.s, sizeof(w.s), "ratio %.4g; a side with a single run has no interval",
+                 c->ratio);
         return w;
     }
     if (i->low > 1 || i->high < 1)

@@ -126,10 +126,15 @@ static size_t axis_named(const struct study *s, const char *key)
     return a;
 }
 
-static bool instrumented(const struct study *s, size_t cell)
+const char *study_instrument(const struct study *s, size_t cell)
 {
     size_t a = axis_named(s, "instrument");
-    return a < s->axes_n && strcmp(text_of(s, cell, a), "none") != 0;
+    return a < s->axes_n ? text_of(s, cell, a) : "none";
+}
+
+static bool instrumented(const struct study *s, size_t cell)
+{
+    return strcmp(study_instrument(s, cell), "none") != 0;
 }
 
 size_t study_without_instrument(const struct study *s, size_t cell)
@@ -195,7 +200,8 @@ static bool make_cells(struct study *s)
         for (size_t k = 0; k < s->counted_n; k++)
             s->cells[i].runs += s->counted[k].cell == i;
         stats_cell(s->counted, s->counted_n, i, &s->cells[i].rate);
-        if (i != s->baseline)
+        if (i != s->baseline &&
+            strcmp(study_instrument(s, i), study_instrument(s, s->baseline)) == 0)
             stats_compare(s->counted, s->counted_n, &pair, 1, s->seed, &s->cells[i].baseline);
     }
     return s->cells;

@@ -97,6 +97,10 @@ double study_median(const struct study *s, size_t cell, const char *metric, size
 bool study_compare(const struct study *s, size_t cell, size_t base, const char *metric,
                    struct stats_comparison *out);
 
+/* What looks on in a cell, "none" when nothing does. Cells of different instruments are never
+ * compared. */
+const char *study_instrument(const struct study *s, size_t cell);
+
 /* The same cell without an instrument; SIZE_MAX when it has none, or there is no such cell. */
 size_t study_without_instrument(const struct study *s, size_t cell);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define AXES_MAX 8
+#define RATE_MAX 1e15    /* bytes per second; more is no measurement */
 #define RESENT_MAX 0.001 /* share of READs that were sent again */
 
 /* Numbers names in the order in which they come; -1 when memory is out. */
@@ -258,6 +259,15 @@ static void place_run(struct study_run *r, struct names *names)
         r->place.value = NAN;
 }
 
+/* The first cell in which nothing looks on. */
+static size_t plain_cell(const struct study *s)
+{
+    for (size_t i = 0; i < s->cells_n; i++)
+        if (strcmp(study_instrument(s, i), "none") == 0)
+            return i;
+    return 0;
+}
+
 bool study_cells_make(struct study *s, const json_t *const *records, struct err *err)
 {
     struct names names = {json_object(), json_object(), json_object()};
@@ -283,7 +293,7 @@ bool study_cells_make(struct study *s, const json_t *const *records, struct err 
     for (size_t i = 0; ok && i < s->n; i++)
         s->runs[i].hours -= first;
     size_t baseline = ok ? find_cell(s, json_object_get(s->plan, "baseline")) : SIZE_MAX;
-    s->baseline = baseline == SIZE_MAX ? 0 : baseline;
+    s->baseline = baseline == SIZE_MAX ? plain_cell(s) : baseline;
     json_decref(names.boots);
     json_decref(names.mounts);
     json_decref(names.blocks);
@@ -332,7 +342,15 @@ static bool restless(struct study_run *r)
     return leave_out(r, "other load: the machine did not settle before it");
 }
 
-static bool judge(struct study_run *r)
+/* One that ran with another instrument than the plan has for all its cells. */
+static bool looked_at(const struct study *s, struct study_run *r)
+{
+    const char *asked = view_instrument(s->plan), *was = view_instrument(r->record);
+    return s->plan && !study_has_axis(s, "instrument") && strcmp(asked, was) != 0 &&
+           leave_out(r, "instrument %.40s; the plan has %.40s", was, asked);
+}
+
+static bool judge(const struct study *s, struct study_run *r)
 {
     const char *verdict = text_verdict(r->record);
     const json_t *note = verdict ? worst_note(r->record) : NULL;
@@ -348,8 +366,10 @@ static bool judge(struct study_run *r)
     if (!r->window ||
         (isnan(r->place.value) && !json_object_size(view_at(r->window, "slab.counters"))))
         return leave_out(r, "nothing was measured");
-    if (r->place.value < 0)
-        return leave_out(r, "its throughput is negative");
+    if (r->place.value < 0 || r->place.value > RATE_MAX)
+        return leave_out(r, "its throughput of %.3g bytes per second is none", r->place.value);
+    if (looked_at(s, r))
+        return true;
     if (view_number(r->window, "nfs.read.operations", &reads) &&
         view_number(r->window, "nfs.read.transmissions", &sent) &&
         sent - reads > RESENT_MAX * reads)
@@ -365,7 +385,7 @@ void study_runs_judge(struct study *s)
         struct study_run *r = &s->runs[i];
         json_int_t run = 0, attempt = 0;
         char name[120];
-        if (judge(r))
+        if (judge(s, r))
             continue;
         view_integer(r->record, "matrix.attempt", &attempt);
         if (!view_integer(r->record, "matrix.run", &run) || run == 0)

@@ -154,7 +154,8 @@ static void comparisons(struct maker *m)
     prose(m, title, "cell", "throughput");
     for (size_t i = 0; i < s->cells_n; i++) {
         const struct stats_comparison *c = &s->cells[i].baseline;
-        if (i == s->baseline || study_without_instrument(s, i) != SIZE_MAX)
+        if (i == s->baseline ||
+            strcmp(study_instrument(s, i), study_instrument(s, s->baseline)) != 0)
             continue;
         compare_row(m, study_name(s, i).s, c);
         shown = c->interval.known ? c : shown;

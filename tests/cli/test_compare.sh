@@ -50,6 +50,8 @@ expect 0 "counters are not compared, the sets differ; only B has new_one" \
 make "$work/one" 1.1 'r["host"]["boot_id"] = "x"'
 expect 0 "one side is one boot: what differs may be the boot" \
     "$numaload" compare "$work/a" "$work/one"
+make "$work/mixed" 1 'r["host"]["kernel_release"] = "7.9" if run == 3 else "7.3.0-rc1"'
+expect 0 "!! in B: the runs have different kernels" "$numaload" compare "$work/a" "$work/mixed"
 make "$work/cells" 1 'r["profile"]["cpus"] = "cpus:%d" % i'
 expect 1 "no cell in common: A has node0, B has cpus 0" "$numaload" compare "$work/a" "$work/cells"
 

@@ -55,6 +55,18 @@ statement "mean(bytes_per_s, cpus=node:5) >= 1"
 expect 2 'plan\.json:9: expectation '\''cost'\'': no cell has cpus=node:5; there is node:0, node:1' "$numaload" report "$folder"
 statement "$cross >= 1.05"
 
+# JSON is as its schema says; the header of CSV does not depend on what is read
+"$numaload" report --format json "$folder" >"$work/matrix.json"
+"$numaload" report --format json --runs "$folder" "$data" >"$work/runs.json"
+"$numaload" report --format json --matrix "$data" >"$work/published.json"
+"$numaload" compare --format json --force "$folder" "$folder" >"$work/compare.json"
+check "the reports are not as report-schema.json says" /usr/bin/python3 \
+    "$source_dir/tests/schema_check.py" "$work/matrix.json" "$work/runs.json" \
+    "$work/published.json" "$work/compare.json"
+"$numaload" report --format csv "$folder" | head -1 >"$work/head"
+"$numaload" report --format csv --runs "$folder" | head -1 | cmp "$work/head" - ||
+    check "the header of CSV differs" false
+
 # side by side on request, and a check needs expectations
 expect 0 'Throughput by placement' "$numaload" report --runs "$folder"
 expect 2 '' "$numaload" report --runs --check "$folder"

@@ -257,7 +257,7 @@ static void words(void **state)
     struct stats_comparison c = {.ratio = 1};
     says(&c, "no valid run to compare");
     c.known = true;
-    says(&c, "a single run each: ratio 1, no interval");
+    says(&c, "ratio 1; a side with a single run has no interval");
     c.interval = (struct stats_interval){.known = true,
                                          .low = 0.993,
                                          .high = 1.008,

@@ -146,10 +146,42 @@ static void rate_unavailable(void **state)
     struct study s = study_of(r, RUNS, plan);
     assert_int_equal(s.counted_n, RUNS - 1);
     assert_null(s.runs[0].left_out);
-    assert_string_equal(s.runs[2].left_out, "its throughput is negative");
+    assert_string_equal(s.runs[2].left_out, "its throughput of -1 bytes per second is none");
     assert_int_equal(s.cells[0].rate.n, 3);
     NEAR(s.cells[0].rate.mean, 40.4e9, 1);
     NEAR(s.cells[0].rate.least, 40.3e9, 1);
+    study_free(&s);
+    json_decref(plan);
+    free_runs(r, RUNS);
+}
+
+static void instrument_of(json_t *r, const char *name)
+{
+    json_object_set_new(json_object_get(r, "profile"), "instrument", json_string(name));
+}
+
+/* A run under an instrument is never mixed with others, whatever the plan says or there is none. */
+static void never_mixed(void **state)
+{
+    (void)state;
+    json_t *r[RUNS], *plan = plan_with(CROSS);
+    make_runs(r);
+    instrument_of(r[0], "perf-lock");
+    struct study s = study_of(r, RUNS, plan);
+    assert_string_equal(s.runs[0].left_out, "instrument perf-lock; the plan has none");
+    assert_int_equal(s.cells[0].rate.n, 4);
+    study_free(&s);
+    /* no plan: the first cell is instrumented, and no baseline; node1 has no cell without */
+    for (int i = 0; i < RUNS; i++)
+        instrument_of(r[i], i % 2 ? "perf-stat" : i < 4 ? "perf-lock" : "none");
+    s = study_of(r, RUNS, NULL);
+    assert_int_equal(s.cells_n, 3);
+    assert_string_equal(study_instrument(&s, s.baseline), "none");
+    for (size_t i = 0; i < 3; i++)
+        assert_false(s.cells[i].baseline.known);
+    char *text = report(&s);
+    assert_null(strstr(text, "Against"));
+    free(text);
     study_free(&s);
     json_decref(plan);
     free_runs(r, RUNS);
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_matrix),
         cmocka_unit_test(rate_unavailable),
         cmocka_unit_test(incomplete),
+        cmocka_unit_test(never_mixed),
         cmocka_unit_test(what_is_left_out_is_listed),
         cmocka_unit_test(bad_expectations),
         cmocka_unit_test(plain_records),
