@@ -5,13 +5,15 @@
 #include "cm.h"
 #include "nfs_call.h"
 
-/* For the first answer of one connection: long for a server that works. */
+/* At most, for the first answer of one connection: long for a server that works. */
 #define ANSWER_NS UINT64_C(5000000000)
 
 struct transport *nfs_connect(const struct rpcrdma_setup *setup, struct rpcrdma_facts *facts,
                               uint64_t deadline_ns, unsigned *unanswered, struct err *err)
 {
     uint64_t until = cm_now_ns() + deadline_ns;
+    /* A short deadline leaves time for a second connection. */
+    uint64_t answer_ns = deadline_ns / 2 < ANSWER_NS ? deadline_ns / 2 : ANSWER_NS;
     for (;;) {
         struct nfs_call call;
         struct transport *t = rpcrdma_connect(setup, facts, err);
@@ -19,7 +21,7 @@ struct transport *nfs_connect(const struct rpcrdma_setup *setup, struct rpcrdma_
             return NULL;
         uint64_t now = cm_now_ns(), left = now < until ? until - now : 0;
         nfs_call_begin(&call);
-        if (nfs_call(t, &call, NFS3_NULL, NULL, left < ANSWER_NS ? left : ANSWER_NS, err))
+        if (nfs_call(t, &call, NFS3_NULL, NULL, left < answer_ns ? left : answer_ns, err))
             return t;
         bool silent = t->outstanding && !t->lost;
         t->ops->close(t);
