@@ -25,4 +25,9 @@ for key in $("$numaload" run --help | sed -n 's/^  --\([a-z-]*\).*/\1/p'); do
     check "numaload-profile(5) lacks $key" grep -Fq -- ".BI $(roff "$key")" \
         "$pages/numaload-profile.5"
 done
+for key in $("$numaload" matrix --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p'); do
+    case $key in dry-run | new-series) continue ;; esac # no settings
+    check "numaload-profile(5) lacks $key" grep -Fq -- ".BI $(roff "$key") \" = " \
+        "$pages/numaload-profile.5"
+done
 check "the page has a placeholder left" test -z "$(grep '@[A-Z]*@' "$pages"/*.[15])"

@@ -5,6 +5,7 @@
  *
  * Copies the template; a line that holds only a name in @..@ is replaced by what is generated. */
 #include "../../loadgen/commands.h"
+#include "../../loadgen/matrix/settings.h"
 #include "../../loadgen/profile.h"
 
 #include <ctype.h>
@@ -183,10 +184,12 @@ static void key_options(void)
     }
 }
 
-/* Entries of one section of a profile. */
+/* Entries of one section of a profile; of a matrix, yes or no is an option of the command only. */
 static void section(const struct key *table)
 {
     for (const struct key *k = table; k->name; k++) {
+        if (table == matrix_keys && k->type == KEY_BOOL)
+            continue;
         fputs(".TP\n.BI ", stdout);
         roff(k->name, strlen(k->name));
         printf(" \" = %s\"\n", k->type == KEY_BOOL ? "yes|no" : k->meta);
@@ -200,10 +203,15 @@ static void run_section(void)
     section(profile_keys);
 }
 
+static void matrix_section(void)
+{
+    section(matrix_keys);
+}
+
 /* ---- bash ---- */
 
 /* Tables of keys that are options of some command. */
-static const struct key *const tables[] = {profile_keys};
+static const struct key *const tables[] = {profile_keys, matrix_keys};
 enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 /* Whether an option name begins at p: "--name", not within a word. */
@@ -289,8 +297,8 @@ static const struct {
     const char *name;
     void (*write)(void);
 } parts[] = {
-    {"@COMMANDS@\n", command_list}, {"@HELP@\n", command_help},  {"@OPTIONS@\n", key_options},
-    {"@KEYS@\n", run_section},      {"@TABLES@\n", bash_tables},
+    {"@COMMANDS@\n", command_list}, {"@HELP@\n", command_help},     {"@OPTIONS@\n", key_options},
+    {"@KEYS@\n", run_section},      {"@MATRIX@\n", matrix_section}, {"@TABLES@\n", bash_tables},
 };
 
 int main(int argc, char **argv)
