@@ -102,8 +102,8 @@ const char *offer_answer_text(enum offer_answer answer)
         [OFFER_OTHER_VERSION] =
             "the responder is of another version: use the same numaload on both sides",
         [OFFER_REVOKED] = "the responder has revoked its memory",
-        [OFFER_NO_RESOURCES] = "the responder could make no queue pair for this connection; its "
-                               "own messages say why",
+        [OFFER_NO_RESOURCES] = ("the responder could make no queue pair for this connection; "
+                                "its own messages say why"),
     };
     return texts[answer];
 }

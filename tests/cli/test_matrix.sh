@@ -200,30 +200,11 @@ assert [r["matrix"]["boot"] for r in runs] == [1, 1, 2, 2, 3, 3]
 assert len({r["host"]["boot_id"] for r in runs}) == 3'
 fi
 
-# The rule of quiet: the level is that of the first look in this boot, also for a later process. A
-# machine that does not come back to it is said and recorded, and the report leaves the run out.
+# The rule of quiet: the level is that of the first look (the lab has a machine to make busy).
 expect 0 "run 2 of 2" "${one[@]}" --folder settle --repeats 1 --settle-max 1s
 holds settle/run-0001.json 'r["matrix"]["settle"]["settled"] is True'
 holds settle/run-0001.json 'r["matrix"]["settle"]["level_idle_percent"]
     == r["matrix"]["settle"]["idle_percent"]'
-level=$(field settle/run-0001.json 'int(r["matrix"]["settle"]["level_idle_percent"])')
-if [ "$level" -ge 20 ]; then
-    burners=()
-    for _ in $(seq $(nproc)) $(seq $(nproc)); do
-        yes >/dev/null &
-        burners+=($!)
-    done
-    expect 0 "waiting|did not settle within settle-max" "${one[@]}" --folder settle --repeats 2 \
-        --settle-max 1s
-    kill "${burners[@]}"
-    wait "${burners[@]}" 2>/dev/null
-    holds settle/run-0003.json 'r["matrix"]["settle"]["settled"] is False
-        and r["matrix"]["settle"]["waited_ns"] >= 10**9'
-    holds settle/run-0003.json "int(r['matrix']['settle']['level_idle_percent']) == $level"
-    expect 0 "3 counted of 4|2 counted of 4" "$numaload" report settle
-else
-    echo "only $level % of the CPUs are idle: the rule of quiet is not tested on a busy machine"
-fi
 
 # Ctrl-C ends the run in hand; the same command makes it again and goes on to the end.
 "${one[@]}" --folder resumed --repeats 1 --window 2s >out1 2>&1 &
