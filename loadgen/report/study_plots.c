@@ -48,7 +48,7 @@ static bool throughput(FILE *gp, const struct plot_data *data)
         if (!c->n || !(c->mean > 0))
             continue;
         const struct stats_interval *v = &c->interval;
-        bool shown = v->known && v->low > 0 && v->high < 4 * high;
+        bool shown = v->known && v->high < 4 * high;
         fprintf(gp, "%.4f %.6g %.6g %.6g\n", (double)i + 0.25, c->mean / 1e9,
                 (shown ? v->low : c->mean) / 1e9, (shown ? v->high : c->mean) / 1e9);
         low = shown ? fmin(low, v->low) : low;
@@ -67,12 +67,16 @@ static bool throughput(FILE *gp, const struct plot_data *data)
     return true;
 }
 
-/* Clustered bars: a group a row, a bar a cell. */
-static void bars(FILE *gp, size_t columns)
+/* Clustered bars: a group a row, a bar a cell that has any; gnuplot fails on one without. */
+static void bars(FILE *gp, const bool *has, size_t columns)
 {
-    fprintf(gp, "plot");
-    for (size_t i = 0; i < columns; i++)
-        fprintf(gp, "%s $d using %zu:xtic(1) title '%s'", i ? "," : "", i + 2, table_key(i).s);
+    const char *before = "plot";
+    for (size_t i = 0; i < columns; i++) {
+        if (!has[i])
+            continue;
+        fprintf(gp, "%s $d using %zu:xtic(1) title '%s'", before, i + 2, table_key(i).s);
+        before = ",";
+    }
     fprintf(gp, "\n");
 }
 
@@ -86,6 +90,7 @@ static bool idle(FILE *gp, const struct plot_data *data)
     const struct study *s = data->study;
     json_t *nodes = json_object(), *value;
     const char *node;
+    bool has[BAR_CELLS] = {false};
     size_t any = 0, of;
     for (size_t i = 0; i < s->counted_n; i++) {
         json_t *by_node = (json_t *)view_at(s->runs[s->counted_at[i]].window, "cpu.by_node");
@@ -101,6 +106,7 @@ static bool idle(FILE *gp, const struct plot_data *data)
         for (size_t i = 0; i < bar_cells(s); i++) {
             double v = study_median(s, i, metric, &of);
             any += of;
+            has[i] |= isfinite(v);
             if (isfinite(v))
                 fprintf(gp, " %.4g", v);
             else
@@ -112,7 +118,7 @@ static bool idle(FILE *gp, const struct plot_data *data)
     fprintf(gp, "EOD\nset style data histograms\nset style histogram clustered gap 1\n"
                 "set style fill solid 0.75 noborder\nset ylabel 'idle, %%'\nset yrange [0:100]\n"
                 "set grid y\n");
-    bars(gp, bar_cells(s));
+    bars(gp, has, bar_cells(s));
     return any > 0;
 }
 
@@ -121,6 +127,7 @@ static bool counters(FILE *gp, const struct plot_data *data)
     const struct study *s = data->study;
     json_t *names = study_counters(s), *value;
     const char *name;
+    bool has[BAR_CELLS] = {false};
     size_t any = 0;
     fprintf(gp, "$d << EOD\n");
     json_object_foreach(names, name, value)
@@ -140,6 +147,7 @@ static bool counters(FILE *gp, const struct plot_data *data)
         struct plot_word w = plot_word(name);
         fprintf(gp, "%s", *w.s ? w.s : "x");
         for (size_t i = 0; i < bar_cells(s); i++) {
+            has[i] |= rates[i] > 0;
             if (rates[i] > 0)
                 fprintf(gp, " %.6g", rates[i]);
             else
@@ -152,7 +160,7 @@ static bool counters(FILE *gp, const struct plot_data *data)
     fprintf(gp, "EOD\nset style data histograms\nset style histogram clustered gap 1\n"
                 "set style fill solid 0.75 noborder\nset logscale y\nset format y '%%.0s%%c'\n"
                 "set ylabel 'count per GiB read'\nset xtics rotate by -35\nset grid y\n");
-    bars(gp, bar_cells(s));
+    bars(gp, has, bar_cells(s));
     return any > 0;
 }
 
@@ -168,7 +176,7 @@ static bool timeline(FILE *gp, const struct plot_data *data)
         const struct stats_cell *c = &s->cells[r->cell].rate;
         if (!isfinite(r->hours) || !(c->mean > 0))
             continue;
-        fprintf(gp, "%.6f %.6g %ld\n", r->hours, 100 * (r->place.value / c->mean - 1),
+        fprintf(gp, "%.8f %.6g %ld\n", r->hours, 100 * (r->place.value / c->mean - 1),
                 r->place.boot);
         last = fmax(last, r->hours);
         points++;
@@ -176,14 +184,20 @@ static bool timeline(FILE *gp, const struct plot_data *data)
     fprintf(gp, "EOD\n");
     if (points < 3 || last <= 0)
         return false;
+    double units = last >= 2 ? 1 : last >= 2 / 60.0 ? 60 : 3600; /* in an hour */
     fprintf(gp,
-            "set xlabel 'hours since the first run'\nset ylabel 'off the mean of its cell, %%'\n"
+            "set xlabel '%s since the first run'\nset ylabel 'off the mean of its cell, %%'\n"
             "set grid y\nset xzeroaxis\n"
-            "plot $d using 1:2:3 with points lc variable pt 7 ps 0.8 title 'run; a colour a "
-            "boot'");
+            "plot $d using ($1*%g):2:3 with points lc variable pt 7 ps 0.8 title 'run; a colour a "
+            "boot'",
+            units > 60  ? "seconds"
+            : units > 1 ? "minutes"
+                        : "hours",
+            units);
     /* the slope is that within boots: one line through several of them would mean nothing */
     if (s->drift.runs && s->boots == 1 && fabs(s->drift.slope) * last < 5)
-        fprintf(gp, ", 100*(exp(%.6g*(x-%.6g))-1) lt 2 title 'drift'", s->drift.slope, last / 2);
+        fprintf(gp, ", 100*(exp(%.6g*(x-%.6g))-1) lt 2 title 'drift'", s->drift.slope / units,
+                last / 2 * units);
     fprintf(gp, "\n");
     return true;
 }

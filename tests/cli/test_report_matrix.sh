@@ -67,6 +67,11 @@ check "the reports are not as report-schema.json says" /usr/bin/python3 \
 "$numaload" report --format csv --runs "$folder" | head -1 | cmp "$work/head" - ||
     check "the header of CSV differs" false
 
+# cells without a figure leave a gap in the plots, and do not break them
+"$numaload" report --format html --matrix "$data" >"$work/published.html"
+check "a plot of the published cells failed" bash -c '! grep -q "gnuplot failed" "$0"' \
+    "$work/published.html"
+
 # side by side on request, and a check needs expectations
 expect 0 'Throughput by placement' "$numaload" report --runs "$folder"
 expect 2 '' "$numaload" report --runs --check "$folder"
