@@ -14,6 +14,8 @@
 
 /* For each step; rdma_cm gives up by itself only after a minute or more. */
 #define STEP_MS 5000
+/* From a failed request to the event that says why. */
+#define CAUSE_MS 500
 /* IB_CM_REJ_* of the InfiniBand specification, table "REJ reason", as the kernel passes them. */
 #define REJECT_NO_LISTENER 8
 #define REJECT_BY_PEER 28
@@ -99,7 +101,8 @@ static bool open_channel(struct cm *cm, struct err *err)
         char *list = verbs_device_list();
         err_set(err, STATUS_SKIP,
                 "RDMA cannot be used here: %s (devices: %s; needed: an RDMA device, the kernel's "
-                "rdma_ucm and ib_uverbs, /dev/infiniband/rdma_cm)",
+                "rdma_ucm and ib_uverbs, /dev/infiniband/rdma_cm; 'tools/soft-roce up' makes a "
+                "device in software)",
                 strerror(errno), list ? list : "?");
         free(list);
         return false;
@@ -240,6 +243,13 @@ bool cm_connect(struct cm *cm, const void *data, uint8_t bytes, uint8_t reads, u
     return ok;
 }
 
+static void removed_text(struct cm *cm)
+{
+    cm->removed = true;
+    snprintf(cm->lost, sizeof(cm->lost), "the RDMA device %s was removed",
+             ibv_get_device_name(cm->id->verbs->device));
+}
+
 const char *cm_lost(struct cm *cm)
 {
     struct rdma_cm_event *event;
@@ -249,8 +259,7 @@ const char *cm_lost(struct cm *cm)
             snprintf(cm->lost, sizeof(cm->lost), "%s closed the connection", cm->to.text);
             break;
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
-            snprintf(cm->lost, sizeof(cm->lost), "the RDMA device %s was removed",
-                     ibv_get_device_name(cm->id->verbs->device));
+            removed_text(cm);
             break;
         case RDMA_CM_EVENT_ADDR_CHANGE:
         case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -261,6 +270,21 @@ const char *cm_lost(struct cm *cm)
         }
         rdma_ack_cm_event(event);
     }
+    return cm->lost[0] ? cm->lost : NULL;
+}
+
+const char *cm_cause(struct cm *cm, bool *removed)
+{
+    struct ibv_port_attr port;
+    struct pollfd p = {.fd = cm->channel->fd, .events = POLLIN};
+    /* The kernel cuts a removed device off before the event comes, if it does. */
+    if (!cm_lost(cm) && ibv_query_port(cm->id->verbs, cm->id->port_num, &port) == 0) {
+        poll(&p, 1, CAUSE_MS);
+        cm_lost(cm);
+    }
+    if (!cm->removed && ibv_query_port(cm->id->verbs, cm->id->port_num, &port))
+        removed_text(cm);
+    *removed = cm->removed;
     return cm->lost[0] ? cm->lost : NULL;
 }
 

@@ -13,6 +13,7 @@ struct cm {
     struct rdma_cm_id *id; /* id->verbs and id->port_num are set by cm_resolve */
     struct address to;
     bool connected;
+    bool removed;   /* the device */
     char lost[256]; /* why the connection is over, "" while it is not */
 };
 
@@ -38,6 +39,10 @@ bool cm_connect(struct cm *cm, const void *data, uint8_t bytes, uint8_t reads, u
 /* Takes what happened to the connection meanwhile, without waiting: NULL while it stands, else a
  * sentence that stays valid. */
 const char *cm_lost(struct cm *cm);
+
+/* Why a request has failed, for use once after it did: waits up to 0.5 s for the event, and notices
+ * a device that is gone without one. NULL: nothing is known; else as cm_lost. */
+const char *cm_cause(struct cm *cm, bool *removed);
 
 /* Disconnects, destroys the queue pair and the rest; what is outstanding is over then. */
 void cm_close(struct cm *cm);

@@ -296,9 +296,12 @@ int reader_ring(struct reader *r)
         r->progress_ns = cm_now_ns();
     int error = ibv_post_send(r->cm.id->qp, &r->wrs[r->posted % r->depth], &bad);
     if (error) {
-        char text[128];
-        snprintf(text, sizeof(text), "ibv_post_send: %s", strerror(error));
-        return broken(r, error, text);
+        char text[sizeof(r->why)];
+        bool removed;
+        const char *cause = cm_cause(&r->cm, &removed);
+        snprintf(text, sizeof(text), "%s%sibv_post_send: %s", cause ? cause : "", cause ? "; " : "",
+                 strerror(error));
+        return broken(r, removed ? ENODEV : error, text);
     }
     r->posted = r->added;
     return 0;
@@ -306,7 +309,8 @@ int reader_ring(struct reader *r)
 
 static void read_failed(struct reader *r, const struct ibv_wc *wc)
 {
-    const char *to = r->cm.to.text, *lost = cm_lost(&r->cm);
+    bool removed;
+    const char *to = r->cm.to.text, *lost = cm_cause(&r->cm, &removed);
     char text[sizeof(r->why)];
     int error = EIO;
     switch (wc->status) {
@@ -325,7 +329,7 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
     case IBV_WC_WR_FLUSH_ERR:
         snprintf(text, sizeof(text), "%s with READs outstanding",
                  lost ? lost : "the connection broke");
-        error = ECONNRESET;
+        error = removed ? ENODEV : ECONNRESET;
         break;
     default:
         snprintf(text, sizeof(text), "%s: %s (vendor error 0x%x)%s%s", to,
@@ -391,8 +395,10 @@ static int look_around(struct reader *r)
     unsigned waiting = (unsigned)(r->posted - r->done);
     const char *device = ibv_get_device_name(r->cm.id->verbs->device);
     if (lost) {
+        bool removed;
+        lost = cm_cause(&r->cm, &removed);
         snprintf(text, sizeof(text), "%s with %u READs outstanding", lost, waiting);
-        return broken(r, strstr(lost, "removed") ? ENODEV : ECONNRESET, text);
+        return broken(r, removed ? ENODEV : ECONNRESET, text);
     }
     if (!waiting || cm_now_ns() - r->progress_ns < STALLED_NS ||
         ibv_query_port(r->cm.id->verbs, r->cm.id->port_num, &port) || port.state == IBV_PORT_ACTIVE)

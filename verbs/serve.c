@@ -306,7 +306,7 @@ struct responder *responder_open(const struct responder_setup *setup, struct add
         char *list = verbs_device_list();
         err_set(err, STATUS_SKIP,
                 "RDMA cannot be used here: %s (devices: %s; needed: an RDMA device, the kernel's "
-                "rdma_ucm and ib_uverbs)",
+                "rdma_ucm and ib_uverbs; 'tools/soft-roce up' makes a device in software)",
                 strerror(errno), list ? list : "?");
         free(list);
         goto fail;

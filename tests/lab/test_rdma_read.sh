@@ -23,7 +23,12 @@ serve() {
     said=$LAB_OUT/serve.$((++servers))
     "$numaload" serve --size 16M "$@" >$said.out 2>$said &
     server=$!
-    until grep -q "listening\|error" $said; do sleep 0.1; done
+    for tries in $(seq 150); do
+        ! grep -q "listening\|error" $said || return 0
+        sleep 0.2
+    done
+    echo "serve does not listen after 30 s: $(cat $said)" >&2
+    exit 1
 }
 load() {
     to=$1
@@ -47,25 +52,46 @@ guest() {
 # status NAME N: what the guest said of a run or of serve.
 status() { check "$1: $(grep "^$1 " "$work/out"), not $2: $(cat "$out/$1.err" 2>/dev/null)" grep -qx "$1 $2" "$work/out"; }
 says() { check "$1 does not say '$2': $(cat "$out/$1.err")" grep -Eq -- "$2" "$out/$1.err"; }
+# What ended a window is a note of the record.
+notes() { check "$1 does not note '$2': $(grep '"text"' "$out/$1.json")" grep -Eq -- "\"text\".*$2" "$out/$1.json"; }
 
 # Every byte, on both kinds of device. iWARP finds its device by its address: rxe goes first.
-one='load $dev-one --threads 1 --iodepth 1 --block 1M'
-shapes=$one'
+shapes='load $dev-one --threads 1 --iodepth 1 --block 1M
     load $dev-poll --threads 2 --iodepth 16 --block 4K --completion poll
     load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1'
 guest 'serve --mem node:1; dev=rxe; '"$shapes"'; stop
     rdma link delete rxe0; rdma link add siw0 type siw netdev eth0
-    serve --mem node:0; dev=siw; '"$one"'; stop
+    serve --mem node:0; dev=siw; '"$shapes"'; stop
     rdma link delete siw0; rdma link add rxe0 type rxe netdev eth0'
 status serve 0
-for run in rxe-one rxe-poll rxe-event siw-one; do
-    status $run 0
-    valid_record "$out/$run.json"
-    holds "$out/$run.json" 'w["throughput"]["bytes"] > 0 and r["files"][0]["bytes"] == 16 << 20'
-    holds "$out/$run.json" 'r["engine"]["transport"]["device"][0]["value"] == "'${run%-*}'0"'
+for dev in rxe siw; do
+    for shape in one poll event; do
+        run=$dev-$shape
+        status $run 0
+        valid_record "$out/$run.json"
+        holds "$out/$run.json" 'w["throughput"]["bytes"] > 0 and r["files"][0]["bytes"] == 16 << 20'
+        holds "$out/$run.json" 'r["engine"]["transport"]["device"][0]["value"] == "'$dev'0"'
+        how=event
+        [ $shape != poll ] || how=poll
+        holds "$out/$run.json" 'r["engine"]["transport"]["completion"][0]["value"] == "'$how'"'
+    done
 done
 holds "$out/rxe-one.json" 'r["engine"]["transport"]["responder_node"][0]["value"] == 1'
 holds "$out/rxe-event.json" 'r["engine"]["transport"]["comp_vector"][0]["threads"] >= 1'
+
+# A device of one's own on a veth pair.
+guest 'soft='"$source_dir"'/tools/soft-roce
+    $soft doctor >$LAB_OUT/doctor.out 2>$LAB_OUT/doctor.err; echo "doctor $?"
+    at=$($soft up) && [ -n "$at" ]; echo "up $?"
+    $soft up >$LAB_OUT/twice.out 2>$LAB_OUT/twice.err; echo "twice $?"
+    serve --listen $at --device nl_rxe0; load veth --threads 1; stop
+    $soft down; echo "down $?"; ls /sys/class/infiniband /sys/class/net'
+for word in doctor up veth down serve; do status $word 0; done
+status twice 1
+says twice "nl_rxe0 is there already"
+check "doctor: $(cat "$out/doctor.out")" grep -q "rdma_rxe there" "$out/doctor.out"
+holds "$out/veth.json" 'r["engine"]["transport"]["device"][0]["value"] == "nl_rxe0"'
+check "soft-roce down leaves something: $(cat "$work/out")" sh -c "! grep -qE 'nl_|nl-' '$work/out'"
 
 # What can be wrong before the load.
 guest 'load refused
@@ -91,7 +117,7 @@ says down "rxe0 port 1 is DOWN|no RDMA device leads there"
 check "topo shows the GID and vectors: $(cat "$out/topo")" grep -Eq "GID 1: 10.77.0.1, RoCE v2" "$out/topo"
 
 # What can happen in mid-run: the window ends, and the data is kept.
-guest 'serve; load gone --window 20s & run=$!; sleep 4; kill -KILL $server; wait $run
+guest 'serve; load gone --window 20s & run=$!; sleep 3; kill -KILL $server; wait $run
     serve --revoke-after 2s; load revoked --window 20s; load late; stop
     serve; load removed --window 20s & run=$!; sleep 4; rdma link delete rxe0; wait $run; kill $server; wait $server
     rdma link add rxe0 type rxe netdev eth0'
@@ -99,6 +125,9 @@ for cut in gone revoked removed; do
     status $cut 1
     holds "$out/$cut.json" 'w["cut_short"] and w["throughput"]["bytes"] > 0'
 done
+notes gone "10.77.0.1:[0-9]+ (closed the connection|does not answer)"
+notes revoked "refuses key 0x[0-9a-f]+ .*has revoked its memory"
+notes removed "the RDMA device rxe0 was removed"
 says late "has revoked its memory"
 
 # The sanitizers, on both ends.

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #ifdef HAVE_VERBS
+#define cm_cause scripted_cause
 #include "../../verbs/read.c" /* struct reader is not in its header */
 
 #define DEPTH 5
@@ -12,12 +13,24 @@ static struct {
     unsigned n, posts, most;
     unsigned complete;         /* so many of them are due */
     enum ibv_wc_status status; /* of the last one that is due */
+    int refuse;                /* the errno of every post */
+    const char *cause;         /* what cm_cause knows */
+    bool removed;
 } device;
+
+const char *scripted_cause(struct cm *cm, bool *removed)
+{
+    (void)cm;
+    *removed = device.removed;
+    return device.cause;
+}
 
 static int post(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     (void)qp;
     (void)bad;
+    if (device.refuse)
+        return device.refuse;
     device.posts++;
     for (; wr; wr = wr->next) {
         assert_int_equal(wr->opcode, IBV_WR_RDMA_READ);
@@ -57,7 +70,7 @@ static struct reader *make(void)
     memset(&device, 0, sizeof(device));
     r->cm.id = &id;
     strcpy(r->cm.to.text, "peer:1");
-    strcpy(r->cm.lost, "peer:1 closed the connection");
+    device.cause = "peer:1 closed the connection";
     r->cq = &cq;
     r->mr = &mr;
     r->offer = (struct offer){.rkey = 77, .address = 4096};
@@ -126,6 +139,31 @@ static void failed_with(enum ibv_wc_status status, int error, const char *why)
     drop_reader(r);
 }
 
+static void refused_with(const char *cause, bool removed, int error, const char *why)
+{
+    struct reader *r = make();
+    struct read_done done;
+    device.refuse = EIO;
+    device.cause = cause;
+    device.removed = removed;
+    reader_add(r, 0, NULL, 0, 100);
+    assert_int_equal(reader_ring(r), -error);
+    assert_string_equal(reader_why(r), why);
+    assert_int_equal(reader_poll(r, &done, 1, 0), -error);
+    drop_reader(r);
+}
+
+/* The kernel answers EIO for a device that is gone: the cause is said, not only the number. */
+static void refusals_are_explained(void **state)
+{
+    (void)state;
+    refused_with("the RDMA device rxe0 was removed", true, ENODEV,
+                 "the RDMA device rxe0 was removed; ibv_post_send: Input/output error");
+    refused_with("peer:1 closed the connection", false, EIO,
+                 "peer:1 closed the connection; ibv_post_send: Input/output error");
+    refused_with(NULL, false, EIO, "ibv_post_send: Input/output error");
+}
+
 static void failures_are_said(void **state)
 {
     (void)state;
@@ -140,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_comes_back_once),
         cmocka_unit_test(failures_are_said),
+        cmocka_unit_test(refusals_are_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
