@@ -260,14 +260,14 @@ static void counters(struct maker *m)
     json_object_foreach(names, name, value)
     {
         char metric[128];
-        snprintf(metric, sizeof(metric), "slab.%.100s", name);
+        snprintf(metric, sizeof(metric), "slab_per_gib.%.100s", name);
         cell(m, "%s", name);
         for (size_t i = 0; i < m->a->cells_n; i++) {
             size_t k = partner(m->a, m->b, i);
             if (k == SIZE_MAX)
                 continue;
-            double x = study_median(m->a, i, metric, NULL) / study_median(m->a, i, "bytes", NULL);
-            double y = study_median(m->b, k, metric, NULL) / study_median(m->b, k, "bytes", NULL);
+            double x = study_median(m->a, i, metric, NULL);
+            double y = study_median(m->b, k, metric, NULL);
             cell(m, "%s", x > 0 && isfinite(y) ? fmt_figure(y / x).s : "-");
         }
     }

@@ -74,7 +74,9 @@ static void bars(FILE *gp, const bool *has, size_t columns)
     for (size_t i = 0; i < columns; i++) {
         if (!has[i])
             continue;
-        fprintf(gp, "%s $d using %zu:xtic(1) title '%s'", before, i + 2, table_key(i).s);
+        /* a cell has its colour in all plots */
+        fprintf(gp, "%s $d using %zu:xtic(1) lt %zu title '%s'", before, i + 2, i + 1,
+                table_key(i).s);
         before = ",";
     }
     fprintf(gp, "\n");
@@ -136,10 +138,8 @@ static bool counters(FILE *gp, const struct plot_data *data)
         double rates[BAR_CELLS];
         bool moved = false;
         for (size_t i = 0; i < bar_cells(s); i++) {
-            snprintf(metric, sizeof(metric), "slab.%.100s", name);
-            double count = study_median(s, i, metric, NULL);
-            double bytes = study_median(s, i, "bytes", NULL);
-            rates[i] = bytes > 0 ? count / (bytes / (1 << 30)) : NAN;
+            snprintf(metric, sizeof(metric), "slab_per_gib.%.100s", name);
+            rates[i] = study_median(s, i, metric, NULL);
             moved |= rates[i] > 0;
         }
         if (!moved)

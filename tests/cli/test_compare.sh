@@ -52,6 +52,8 @@ expect 0 "one side is one boot: what differs may be the boot" \
     "$numaload" compare "$work/a" "$work/one"
 make "$work/mixed" 1 'r["host"]["kernel_release"] = "7.9" if run == 3 else "7.3.0-rc1"'
 expect 0 "!! in B: the runs have different kernels" "$numaload" compare "$work/a" "$work/mixed"
+make "$work/half" 1 'w["throughput"]["bytes"] //= 2' # as many events for half the data
+expect 0 "free_fastpath +2.0+ +2.0+" "$numaload" compare "$work/a" "$work/half"
 make "$work/cells" 1 'r["profile"]["cpus"] = "cpus:%d" % i'
 expect 1 "no cell in common: A has node0, B has cpus 0" "$numaload" compare "$work/a" "$work/cells"
 
