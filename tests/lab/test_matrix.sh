@@ -87,13 +87,21 @@ PY
 warm=$(ls "$folder"/warmup-*.json | wc -l)
 check "$warm warm-ups, not one a boot" [ "$warm" = 2 ]
 
-# The report: the signature is there; throughput is answered by its interval.
+# The report: the signature is there; throughput is answered by its interval. SLUB now and then takes
+# a partial slab of the other node (remote_node_defrag_ratio), most of all after a cell that left
+# some there: one such run of three widens an interval over two boots to "undecided", but does not
+# move a median.
 check "the report's answers" /usr/bin/python3 - "$work/report.json" <<'PY'
 import json, sys
 answers = {x["name"]: x for x in json.load(open(sys.argv[1]))["matrix"]["expectations"]}
-for name in "remote_frees", "local_frees", "one_a_page":
-    print(name, answers[name]["answer"], answers[name]["figure"], answers[name]["interval"])
-    assert answers[name]["answer"] == "reproduced", answers[name]
+signature = [answers[n] for n in ("remote_frees", "local_frees", "one_a_page")]
+for x in signature:
+    print(x["name"], x["answer"], x["figure"], x["interval"])
+    assert x["answer"] != "not reproduced", x
+assert any(x["answer"] == "reproduced" for x in signature), signature
+assert signature[0]["figure"] >= 0.95, signature[0]
+assert signature[1]["figure"] <= 0.01, signature[1]
+assert abs(signature[2]["figure"] - 1) <= 0.01, signature[2]
 x = answers["cross_cost"]
 low, high = x["interval"]["low"], x["interval"]["high"]
 print("cross_cost", x["answer"], x["figure"], low, high)
