@@ -35,7 +35,7 @@ load() {
     shift
     rc=0
     "$numaload" run --engine rdma-read --path ${at:-10.77.0.1} --threads 2 --iodepth 4 --block 256K --ramp 0s \
-        --window 1s --verify --record "$LAB_OUT/$to.json" "$@" >$LAB_OUT/$to.out 2>$LAB_OUT/$to.err || rc=$?
+        --window 2s --verify --record "$LAB_OUT/$to.json" "$@" >$LAB_OUT/$to.out 2>$LAB_OUT/$to.err || rc=$?
     echo "$to $rc"
 }
 stop() {
@@ -56,7 +56,7 @@ says() { check "$1 does not say '$2': $(cat "$out/$1.err")" grep -Eq -- "$2" "$o
 notes() { check "$1 does not note '$2': $(grep '"text"' "$out/$1.json")" grep -Eq -- "\"text\".*$2" "$out/$1.json"; }
 
 # Every byte, on both kinds of device. iWARP finds its device by its address: rxe goes first.
-shapes='load $dev-one --threads 1 --iodepth 1 --block 1M
+shapes='load $dev-one --threads 1 --iodepth 1 --block 1M --window 4s
     load $dev-poll --threads 2 --iodepth 16 --block 4K --completion poll
     load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1'
 guest 'serve --mem node:1; dev=rxe; '"$shapes"'; stop
