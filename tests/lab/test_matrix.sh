@@ -87,7 +87,7 @@ PY
 warm=$(ls "$folder"/warmup-*.json | wc -l)
 check "$warm warm-ups, not one a boot" [ "$warm" = 2 ]
 
-# The report: the signature is there; throughput is answered by its interval. SLUB now and then takes
+# The report: the signature is there; throughput is answered by its interval. SLUB may at times take
 # a partial slab of the other node (remote_node_defrag_ratio), most of all after a cell that left
 # some there: one such run of three widens an interval over two boots to "undecided", but does not
 # move a median.
