@@ -20,8 +20,7 @@ struct irq {
     struct lever base; /* values[i] is the affinity of vectors.list[i] */
     struct vectors vectors;
     struct vector_counts applied; /* right after the writes */
-    struct vector_counts *edges;
-    unsigned edges_n;
+    struct vector_edges edges;
     char *not_applicable; /* why there is nothing to watch */
 };
 
@@ -243,16 +242,7 @@ static void edge(const struct place *p, struct lever *lever, unsigned k)
     struct irq *l = (struct irq *)lever;
     if (!l->vectors.n)
         return;
-    if (k >= l->edges_n) {
-        struct vector_counts *bigger = realloc(l->edges, (k + 16) * sizeof(*bigger));
-        if (!bigger)
-            return;
-        memset(bigger + l->edges_n, 0, (k + 16 - l->edges_n) * sizeof(*bigger));
-        l->edges = bigger;
-        l->edges_n = k + 16;
-    }
-    vector_counts_free(&l->edges[k], l->vectors.n);
-    vector_counts_read(&l->edges[k], &l->vectors, p->topo);
+    vector_edges_read(&l->edges, k, &l->vectors, p->topo);
 }
 
 static bool outside(const char *effective, hwloc_const_bitmap_t accept)
@@ -343,7 +333,7 @@ static char *changed_by_others(const struct irq *l, const struct lever_window *w
 
 static const struct vector_counts *at_edge(const struct irq *l, unsigned k)
 {
-    return k < l->edges_n && l->edges[k].read ? &l->edges[k] : NULL;
+    return vector_edges_at(&l->edges, k);
 }
 
 static bool same_columns(const struct vector_counts *a, const struct vector_counts *b)
@@ -425,9 +415,7 @@ static void observe(const struct place *p, const struct lever *lever, const stru
 static void release(struct lever *lever)
 {
     struct irq *l = (struct irq *)lever;
-    for (unsigned k = 0; k < l->edges_n; k++)
-        vector_counts_free(&l->edges[k], l->vectors.n);
-    free(l->edges);
+    vector_edges_free(&l->edges, l->vectors.n);
     vector_counts_free(&l->applied, l->vectors.n);
     vectors_free(&l->vectors);
     free(l->not_applicable);

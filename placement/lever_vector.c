@@ -31,8 +31,7 @@ struct vector_lever {
     unsigned vectors_n;
     char device[DEVICE_NAME_MAX];
     struct vectors taken; /* with a row in /proc/interrupts; from the first edge on */
-    struct vector_counts *edges;
-    unsigned edges_n;
+    struct vector_edges edges;
 };
 
 static bool no_memory(struct err *err)
@@ -337,21 +336,12 @@ static void edge(const struct place *p, struct lever *lever, unsigned k)
         say_applied(l);
     if (!l->taken.n)
         return;
-    if (k >= l->edges_n) {
-        struct vector_counts *bigger = realloc(l->edges, (k + 16) * sizeof(*bigger));
-        if (!bigger)
-            return;
-        memset(bigger + l->edges_n, 0, (k + 16 - l->edges_n) * sizeof(*bigger));
-        l->edges = bigger;
-        l->edges_n = k + 16;
-    }
-    vector_counts_free(&l->edges[k], l->taken.n);
-    vector_counts_read(&l->edges[k], &l->taken, p->topo);
+    vector_edges_read(&l->edges, k, &l->taken, p->topo);
 }
 
 static const struct vector_counts *at_edge(const struct vector_lever *l, unsigned k)
 {
-    return k < l->edges_n && l->edges[k].read ? &l->edges[k] : NULL;
+    return vector_edges_at(&l->edges, k);
 }
 
 struct tally {
@@ -440,9 +430,7 @@ static void release(struct lever *lever)
     word_free(&l->cq);
     hwloc_bitmap_free(l->named);
     hwloc_bitmap_free(l->accept);
-    for (unsigned k = 0; k < l->edges_n; k++)
-        vector_counts_free(&l->edges[k], l->taken.n);
-    free(l->edges);
+    vector_edges_free(&l->edges, l->taken.n);
     vectors_free(&l->taken);
     pthread_mutex_destroy(&l->lock);
 }

@@ -175,6 +175,34 @@ void vector_counts_free(struct vector_counts *c, size_t vectors_n)
     *c = (struct vector_counts){0};
 }
 
+void vector_edges_read(struct vector_edges *e, unsigned k, const struct vectors *v,
+                       const struct topo *t)
+{
+    if (k >= e->n) {
+        struct vector_counts *bigger = realloc(e->counts, (k + 16) * sizeof(*bigger));
+        if (!bigger)
+            return;
+        memset(bigger + e->n, 0, (k + 16 - e->n) * sizeof(*bigger));
+        e->counts = bigger;
+        e->n = k + 16;
+    }
+    vector_counts_free(&e->counts[k], v->n);
+    vector_counts_read(&e->counts[k], v, t);
+}
+
+const struct vector_counts *vector_edges_at(const struct vector_edges *e, unsigned k)
+{
+    return k < e->n && e->counts[k].read ? &e->counts[k] : NULL;
+}
+
+void vector_edges_free(struct vector_edges *e, size_t vectors_n)
+{
+    for (unsigned k = 0; k < e->n; k++)
+        vector_counts_free(&e->counts[k], vectors_n);
+    free(e->counts);
+    *e = (struct vector_edges){0};
+}
+
 struct vector_delta vector_delta(const struct vector_counts *a, const struct vector_counts *b,
                                  size_t i)
 {

@@ -53,6 +53,20 @@ bool vector_fires_on(unsigned irq, hwloc_bitmap_t cpus);
 void vector_counts_read(struct vector_counts *c, const struct vectors *v, const struct topo *t);
 void vector_counts_free(struct vector_counts *c, size_t vectors_n);
 
+/* Counts at edges 0, 1, ... of one set of vectors; all zero to begin with. */
+struct vector_edges {
+    struct vector_counts *counts;
+    unsigned n; /* room, not edges that were read */
+};
+
+/* Reads the counts of edge k, in place of what it had. Without memory the edge stays unread. */
+void vector_edges_read(struct vector_edges *e, unsigned k, const struct vectors *v,
+                       const struct topo *t);
+
+/* The counts of edge k; NULL when it was not read or could not be. */
+const struct vector_counts *vector_edges_at(const struct vector_edges *e, unsigned k);
+void vector_edges_free(struct vector_edges *e, size_t vectors_n);
+
 /* What vector i did from a to b. A count that went backwards means that the interrupt was freed and
  * requested again: what is in b then counts, and *reset is set. */
 struct vector_delta {
