@@ -140,12 +140,6 @@ static uint64_t time_left(const struct runner *r)
 
 /* ---- figures ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double matrix_median(const struct plan *plan, const struct series *s, unsigned cell, unsigned *n)
 {
     double *values = malloc(plan->repeats_max * sizeof(*values)), median = 0;
@@ -153,10 +147,8 @@ double matrix_median(const struct plan *plan, const struct series *s, unsigned c
     for (unsigned i = 0; values && i < plan->runs_n; i++)
         if (plan->runs[i].cell == cell && s->runs[i].counted)
             values[(*n)++] = s->runs[i].bytes_per_s;
-    if (*n) {
-        qsort(values, *n, sizeof(*values), by_value);
-        median = (values[(*n - 1) / 2] + values[*n / 2]) / 2;
-    }
+    if (*n)
+        median = stats_median(values, *n);
     free(values);
     return median;
 }
