@@ -11,17 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void sentence(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void sentence(json_t *list, const char *fmt, ...)
-{
-    char text[600], clean[600];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    json_array_append_new(list, json_string(fmt_ascii(clean, sizeof(clean), text)));
-}
-
 static const json_t *first_record(const struct study *s)
 {
     return s->n ? s->runs[0].record : NULL;
@@ -52,7 +41,7 @@ json_t *compare_obstacles(const struct study *a, const struct study *b)
             continue;
         describe(x, left, sizeof(left));
         describe(y, right, sizeof(right));
-        sentence(list, "another %s: %s and %s", same[i][1], left, right);
+        study_doubt(list, "another %s: %s and %s", same[i][1], left, right);
     }
     return list;
 }
@@ -328,8 +317,8 @@ static bool same_counters(const struct study *a, const struct study *b, json_t *
         (size_t)snprintf(only[1] + len[1], 200 - len[1], " %.40s", name);
     bool same = len[0] + len[1] == 0;
     if (!same)
-        sentence(doubts, "the counters are not compared, the sets differ%s%s%s%s",
-                 len[0] ? ": only A has" : "", only[0], len[1] ? "; only B has" : "", only[1]);
+        study_doubt(doubts, "the counters are not compared, the sets differ%s%s%s%s",
+                    len[0] ? ": only A has" : "", only[0], len[1] ? "; only B has" : "", only[1]);
     json_decref(x);
     json_decref(y);
     return same;
@@ -340,7 +329,8 @@ static void doubts_of(const struct study *s, const char *side, json_t *doubts)
 {
     json_t *own = study_doubts(s), *text;
     size_t i;
-    json_array_foreach(own, i, text) sentence(doubts, "in %s: %s", side, json_string_value(text));
+    json_array_foreach(own, i, text)
+        study_doubt(doubts, "in %s: %s", side, json_string_value(text));
     json_decref(own);
 }
 
@@ -355,11 +345,11 @@ bool compare_tables(struct table_list *list, json_t *doubts, const struct study 
             err, STATUS_FAILED, "the two have no cell in common: A has %.100s, B has %.100s",
             a->cells_n ? study_name(a, 0).s : "none", b->cells_n ? study_name(b, 0).s : "none");
     if (shared < a->cells_n || shared < b->cells_n)
-        sentence(doubts, "only %zu cells are in both: A has %zu, B has %zu", shared, a->cells_n,
-                 b->cells_n);
+        study_doubt(doubts, "only %zu cells are in both: A has %zu, B has %zu", shared, a->cells_n,
+                    b->cells_n);
     if (a->boots == 1 || b->boots == 1)
-        sentence(doubts, "%s is one boot: what differs may be the boot and not the change",
-                 a->boots == 1 && b->boots == 1 ? "each side" : "one side");
+        study_doubt(doubts, "%s is one boot: what differs may be the boot and not the change",
+                    a->boots == 1 && b->boots == 1 ? "each side" : "one side");
     doubts_of(a, "A", doubts);
     doubts_of(b, "B", doubts);
     sides(&m);

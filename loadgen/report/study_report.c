@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void doubt(json_t *doubts, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void doubt(json_t *doubts, const char *fmt, ...)
+void study_doubt(json_t *doubts, const char *fmt, ...)
 {
     char text[600], clean[600];
     va_list ap;
@@ -31,10 +30,11 @@ static void doubt_complete(const struct study *s, json_t *doubts)
         if (s->cells[i].runs < (size_t)repeats)
             missing += (size_t)repeats - s->cells[i].runs;
     if (missing)
-        doubt(doubts,
-              "%zu of the %zu runs of the plan are missing: not run yet, or left out; the command "
-              "that began the matrix goes on with them",
-              missing, s->cells_n * (size_t)repeats);
+        study_doubt(
+            doubts,
+            "%zu of the %zu runs of the plan are missing: not run yet, or left out; the command "
+            "that began the matrix goes on with them",
+            missing, s->cells_n * (size_t)repeats);
 }
 
 static const char *only_in(const json_t *a, const json_t *b)
@@ -56,10 +56,10 @@ static void doubt_counters(const struct study *s, json_t *doubts)
         const char *name = only_in(first, c) ? only_in(first, c) : only_in(c, first);
         if (!name)
             continue;
-        doubt(doubts,
-              "the runs have different sets of counters (%.60s is in some only): another "
-              "kernel, or another source",
-              name);
+        study_doubt(doubts,
+                    "the runs have different sets of counters (%.60s is in some only): another "
+                    "kernel, or another source",
+                    name);
         return;
     }
 }
@@ -73,7 +73,8 @@ json_t *study_doubts(const struct study *s)
             const json_t *other = view_at(s->runs[i].record, same->path);
             first = first ? first : other;
             if (first && other && !json_equal(first, other)) {
-                doubt(doubts, "the runs have different %s: they are no one matrix", same->plural);
+                study_doubt(doubts, "the runs have different %s: they are no one matrix",
+                            same->plural);
                 break;
             }
         }
@@ -82,7 +83,7 @@ json_t *study_doubts(const struct study *s)
     doubt_counters(s, doubts);
     for (size_t i = 0; i < s->cells_n; i++)
         if (s->cells[i].runs == 0)
-            doubt(doubts, "no run of %s counts", study_name(s, i).s);
+            study_doubt(doubts, "no run of %s counts", study_name(s, i).s);
     return doubts;
 }
 

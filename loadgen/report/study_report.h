@@ -15,6 +15,9 @@ bool study_tables(struct table_list *list, const struct study *s);
  * counters. One a string; new reference. */
 json_t *study_doubts(const struct study *s);
 
+/* Adds one sentence to such a list, in ASCII. */
+void study_doubt(json_t *doubts, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* "numaload: matrix of 6 cells, 18 runs" */
 void study_title(const struct study *s, char *buf, size_t cap);
 
