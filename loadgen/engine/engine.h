@@ -10,17 +10,29 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#define CACHE_LINE 64
+
 /* One outstanding I/O. Slot i owns buffer i of the thread for as long as the thread lives. */
 struct io {
-    void *buf;         /* the slot's buffer, or its rest after a short read or write */
-    uint64_t offset;   /* in the file */
-    uint32_t bytes;    /* asked for */
-    uint32_t done;     /* moved already, by earlier parts of the same I/O */
+    _Alignas(CACHE_LINE) void *buf; /* the slot's buffer, or its rest after a short read or write */
+    uint64_t offset;                /* in the file */
+    uint32_t bytes;                 /* asked for */
+    uint32_t done;                  /* moved already, by earlier parts of the same I/O */
     uint32_t want;     /* bytes that the whole I/O must move; less than the block at end of file */
     uint32_t file;     /* index in target.files and in engine_setup.fds */
-    uint64_t start_ns; /* latency counts from here; 0: the slot is idle */
+    uint64_t start_ns; /* latency counts from here; 0: the slot never had an I/O */
     bool write;        /* from buf to the file */
 };
+
+/* For loops that wait without sleeping. */
+static inline void spin_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 struct completion {
     uint32_t slot;
@@ -53,6 +65,7 @@ struct engine;
 struct engine_ops {
     const char *name;
     bool call_in_reap; /* submit() makes no system call, so its time says nothing of one */
+    bool spins;        /* can wait without sleeping: completion = poll */
     bool own_cqs; /* makes completion queues of its own, on the vectors of place_comp_vector; its
                      path begins with the server: "host:port" or a URL */
 
@@ -75,6 +88,10 @@ struct engine_ops {
     /* Waits until at least one I/O is complete or timeout_ns passed (0: does not wait), and returns
      * up to max completions; 0 on time-out or signal, -errno when the engine is broken. */
     int (*reap)(struct engine *e, struct completion *done, unsigned max, uint64_t timeout_ns);
+
+    /* True when completions lie there that reap() would return; makes no system call. NULL: cannot
+     * be told. */
+    bool (*waiting)(const struct engine *e);
 
     /* What this engine uses of the kernel, the same keys for every thread; new reference. Booleans
      * are counted over the threads by the caller. */

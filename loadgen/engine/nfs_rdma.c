@@ -310,6 +310,7 @@ static const char *nfsr_why(struct engine *e)
 
 const struct engine_ops engine_nfs_rdma = {
     .name = "nfs-rdma",
+    .spins = true,
     .own_cqs = true,
     .check = nfsr_check,
     .locate = nfsr_locate,

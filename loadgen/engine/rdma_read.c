@@ -201,6 +201,7 @@ static void rdma_close(struct engine *e)
 
 const struct engine_ops engine_rdma_read = {
     .name = "rdma-read",
+    .spins = true,
     .own_cqs = true,
     .check = rdma_check,
     .locate = rdma_locate,

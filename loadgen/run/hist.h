@@ -39,7 +39,7 @@ static inline unsigned hist_bucket(uint64_t ns)
 {
     const uint64_t max = (UINT64_C(1) << HIST_MAX_LOG2) - 1;
     uint64_t v = ns < max ? ns : max;
-    unsigned shift = 63 - HIST_STEPS_LOG2 - (unsigned)__builtin_clzll(v | HIST_STEPS);
+    unsigned shift = (63 ^ (unsigned)__builtin_clzll(v | HIST_STEPS)) - HIST_STEPS_LOG2;
     return (shift << HIST_STEPS_LOG2) + (unsigned)(v >> shift);
 }
 

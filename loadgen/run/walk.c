@@ -1,8 +1,7 @@
 #include "walk.h"
 
-void walk_find_file(struct walk *w, uint64_t block)
+const struct target_file *walk_file(const struct target *t, uint64_t block)
 {
-    const struct target *t = w->target;
     unsigned low = 0, high = t->files_n - 1;
     while (low < high) {
         unsigned middle = (low + high) / 2;
@@ -11,10 +10,7 @@ void walk_find_file(struct walk *w, uint64_t block)
         else
             low = middle + 1;
     }
-    w->file = &t->files[low];
-    w->file_number = low;
-    w->file_first = w->file->first_block;
-    w->file_blocks = w->file->end_block - w->file_first;
+    return &t->files[low];
 }
 
 /* Share `number` of n things dealt out as evenly as whole things allow: [*first, *end). */
@@ -53,7 +49,7 @@ void walk_init(struct walk *w, const struct target *t, const struct profile *p, 
                unsigned threads)
 {
     *w = (struct walk){.target = t};
-    walk_find_file(w, 0);
+    walk_enter(w, walk_file(t, 0));
     /* Its own stream a worker, the same in every run. */
     w->rng = (number + 1) * UINT64_C(0xd1342543de82ef95);
     take_part(w, p, number, threads);

@@ -13,9 +13,9 @@ enum walk_order { WALK_IN_ORDER, WALK_RANDOM, WALK_SHUFFLED };
 
 struct walk {
     const struct target *target;
-    const struct target_file *file;   /* that of the last block */
-    uint32_t file_number;             /* its index in target.files */
+    uint32_t file_number;             /* the file of the last block, in target.files */
     uint64_t file_first, file_blocks; /* its blocks */
+    uint64_t file_bytes;              /* its part under load */
     enum walk_order order;
     uint64_t first, end;              /* the worker's part: [first, end); may be empty */
     uint64_t next;                    /* in order: the next block; shuffled: the next step */
@@ -36,8 +36,16 @@ void walk_init(struct walk *w, const struct target *t, const struct profile *p, 
 uint64_t walk_amount(const struct walk *w, const struct profile *p, unsigned number,
                      unsigned threads);
 
-/* Sets w->file to the one that holds a block. */
-void walk_find_file(struct walk *w, uint64_t block);
+/* The file that holds a block. */
+const struct target_file *walk_file(const struct target *t, uint64_t block);
+
+static inline void walk_enter(struct walk *w, const struct target_file *f)
+{
+    w->file_number = (uint32_t)(f - w->target->files);
+    w->file_first = f->first_block;
+    w->file_blocks = f->end_block - f->first_block;
+    w->file_bytes = f->load_bytes;
+}
 
 /* wyrand (Wang Yi): the two halves of one product; no state but a counter. */
 static inline uint64_t walk_rng(struct walk *w)
@@ -62,24 +70,37 @@ static inline uint64_t walk_shuffle(struct walk *w)
     return w->first + z;
 }
 
-/* The number of the next block; w->file is the file that holds it. Only with a part that is not
- * empty. No division, and no search unless the file changes. */
+/* In order and at random, as the names say. */
+static inline uint64_t walk_step(struct walk *w)
+{
+    uint64_t block = w->next++;
+    if (w->next == w->end)
+        w->next = w->first;
+    return block;
+}
+
+/* The high half of the product: even but for 2^-64 x blocks. */
+static inline uint64_t walk_draw(struct walk *w)
+{
+    return w->draw_first + (uint64_t)(((unsigned __int128)walk_rng(w) * w->draw_blocks) >> 64);
+}
+
+/* The number of the next block in the given order, that of the walk; file_number and its like are
+ * those of the file that holds it. Only with a part that is not empty. No division, and no search
+ * unless the file changes. */
+static inline uint64_t walk_next_in(struct walk *w, enum walk_order order)
+{
+    uint64_t block = order == WALK_IN_ORDER ? walk_step(w)
+                     : order == WALK_RANDOM ? walk_draw(w)
+                                            : walk_shuffle(w);
+    if (__builtin_expect(block - w->file_first >= w->file_blocks, false))
+        walk_enter(w, walk_file(w->target, block));
+    return block;
+}
+
 static inline uint64_t walk_next(struct walk *w)
 {
-    uint64_t block;
-    if (w->order == WALK_IN_ORDER) {
-        block = w->next;
-        if (++w->next == w->end)
-            w->next = w->first;
-    } else if (w->order == WALK_RANDOM) {
-        /* The high half of the product: even but for 2^-64 x blocks. */
-        block = w->draw_first + (uint64_t)(((unsigned __int128)walk_rng(w) * w->draw_blocks) >> 64);
-    } else {
-        block = walk_shuffle(w);
-    }
-    if (block - w->file_first >= w->file_blocks)
-        walk_find_file(w, block);
-    return block;
+    return walk_next_in(w, w->order);
 }
 
 #endif

@@ -33,6 +33,8 @@ struct loop {
     uint32_t *idle; /* slots that wait for their time, of a paced load */
     unsigned idle_n;
     uint64_t block_bytes, salt;
+    void *slot_memory; /* holds ios, ready, idle and done */
+    size_t slot_bytes;
     char *buffers;
     bool writes, verify;
     uint32_t read_share; /* of a mix, in 2^-32 */
@@ -40,7 +42,8 @@ struct loop {
     struct walk walk;
     struct pace pace;
     uint64_t oldest_checked_ns;
-    int *fds; /* by file; NULL: the engine does not use kernel files */
+    uint64_t submitted_ns; /* when the last submit() was over, of engines that make a call there */
+    int *fds;              /* by file; NULL: the engine does not use kernel files */
 };
 
 uint64_t now_ns(void)
@@ -67,16 +70,30 @@ static void make_write(struct loop *l, struct io *io)
     pattern_fill(io->buf, io->want, io->offset, l->salt);
 }
 
+/* Where the walk's next block lies, and how much of it there is. */
+struct place_in_file {
+    uint64_t offset;
+    uint32_t want, file;
+};
+
+static inline struct place_in_file next_place(struct walk *walk, enum walk_order order,
+                                              uint64_t block_bytes)
+{
+    uint64_t block = walk_next_in(walk, order);
+    uint64_t offset = (block - walk->file_first) * block_bytes;
+    uint64_t left = walk->file_bytes - offset;
+    return (struct place_in_file){offset, (uint32_t)(left < block_bytes ? left : block_bytes),
+                                  walk->file_number};
+}
+
 static inline void next_io(struct loop *l, uint32_t slot, struct io *io)
 {
-    uint64_t block = walk_next(&l->walk);
-    const struct target_file *f = l->walk.file;
-    uint64_t offset = (block - l->walk.file_first) * l->block_bytes, left = f->load_bytes - offset;
+    struct place_in_file at = next_place(&l->walk, l->walk.order, l->block_bytes);
     io->buf = l->buffers + slot * l->block_bytes;
-    io->offset = offset;
-    io->want = (uint32_t)(left < l->block_bytes ? left : l->block_bytes);
+    io->offset = at.offset;
+    io->want = at.want;
     io->bytes = (uint32_t)l->block_bytes;
-    io->file = l->walk.file_number;
+    io->file = at.file;
     io->done = 0;
 }
 
@@ -130,15 +147,29 @@ static bool loop_fail(struct loop *l, enum status status, const char *what, cons
                    what, why);
 }
 
+/* I/Os that go out in one call have one time stamp, from before the call: it is early by what the
+ * loop below takes, a nanosecond or two an I/O. */
+static void stamp(struct loop *l, unsigned n, uint64_t start)
+{
+    struct io *const ios = l->ios;
+    const uint32_t *slot = l->ready, *const end = slot + n;
+    if (l->pace.open_loop)
+        return;
+    if (!l->rests_n) {
+        for (; slot < end; slot++)
+            ios[*slot].start_ns = start;
+        return;
+    }
+    for (; slot < end; slot++)
+        if (ios[*slot].done == 0)
+            ios[*slot].start_ns = start;
+}
+
 static bool submit(struct loop *l, struct phase_counters *pc)
 {
     uint64_t start = now_ns();
     unsigned n = l->ready_n < l->w->crew->batch ? l->ready_n : l->w->crew->batch, rests = 0;
-    for (unsigned i = 0; i < n && !l->pace.open_loop; i++) {
-        struct io *io = &l->ios[l->ready[i]];
-        if (!l->rests_n || io->done == 0)
-            io->start_ns = start;
-    }
+    stamp(l, n, start);
     int taken = l->ops->submit(l->engine, l->ios, l->ready, n);
     if (taken < 0)
         return loop_fail(l, STATUS_FAILED, "submit", &l->ios[l->ready[0]], -taken);
@@ -148,8 +179,11 @@ static bool submit(struct loop *l, struct phase_counters *pc)
     l->outstanding += (unsigned)taken;
     counter_add(&pc->submitted, (unsigned)taken - rests);
     counter_add(&pc->submits, 1);
-    counter_add(&pc->submit_ns, now_ns() - start);
     counter_add(&pc->depth_sum, l->outstanding);
+    if (!l->ops->call_in_reap) {
+        l->submitted_ns = now_ns();
+        counter_add(&pc->submit_ns, l->submitted_ns - start);
+    }
     l->ready_n -= (unsigned)taken;
     if (l->ready_n)
         memmove(l->ready, l->ready + taken, l->ready_n * sizeof(*l->ready));
@@ -193,12 +227,7 @@ static inline void tally_add(struct tally *t, struct phase_counters *pc, const s
                              uint64_t now)
 {
     uint64_t latency = now - io->start_ns;
-    t->ios++;
     t->bytes += io->want;
-    if (io->write) {
-        t->write_ios++;
-        t->write_bytes += io->want;
-    }
     t->latency_sum_ns += latency;
     t->latency_min_ns = latency < t->latency_min_ns ? latency : t->latency_min_ns;
     t->latency_max_ns = latency > t->latency_max_ns ? latency : t->latency_max_ns;
@@ -274,6 +303,7 @@ static void note_oldest(struct loop *l, uint64_t now)
         return;
     l->oldest_checked_ns = now;
     uint64_t oldest = now;
+    stamp(l, l->ready_n, now); /* these have the time of the I/O before */
     for (unsigned i = 0; i < l->iodepth; i++)
         if (l->ios[i].start_ns && l->ios[i].start_ns < oldest)
             oldest = l->ios[i].start_ns;
@@ -283,37 +313,92 @@ static void note_oldest(struct loop *l, uint64_t now)
 /* True when every I/O that comes back is only counted, and followed by another one at once. */
 static bool is_plain(const struct loop *l, unsigned n, bool draining)
 {
-    return !draining && !l->verify && !l->writes && !l->pace.interval_ns && l->left > n;
+    return !draining && !l->verify && !l->writes && !l->pace.interval_ns && l->left > n &&
+           l->walk.order != WALK_SHUFFLED;
+}
+
+/* The plain part of finish(): completions of whole reads, each counted and followed by the slot's
+ * next read, up to the first one that is not whole. Returns where it stopped. What an I/O needs is
+ * kept in registers, and of its slot only what changes is written. */
+static inline __attribute__((always_inline)) const struct completion *
+finish_plain(struct loop *l, struct phase_counters *pc, const struct completion *c,
+             const struct completion *end, uint64_t now, struct tally *tally,
+             const enum walk_order order)
+{
+    const struct completion *const begin = c;
+    struct io *const ios = l->ios;
+    const uint64_t block_bytes = l->block_bytes;
+    struct walk walk = l->walk;
+    struct tally t = *tally;
+    uint32_t *ready = l->ready + l->ready_n;
+    for (; c < end; c++) {
+        struct io *io = &ios[c->slot];
+        if (__builtin_expect(c->result < (int64_t)io->want || io->done, false))
+            break;
+        tally_add(&t, pc, io, now);
+        struct place_in_file at = next_place(&walk, order, block_bytes);
+        io->offset = at.offset;
+        io->want = at.want;
+        io->file = at.file;
+        *ready++ = c->slot;
+    }
+    t.ios += (uint64_t)(c - begin);
+    l->left -= (uint64_t)(c - begin);
+    l->walk = walk;
+    *tally = t;
+    l->ready_n = (unsigned)(ready - l->ready);
+    return c;
+}
+
+/* Not inlined: each has the registers to itself. */
+static __attribute__((noinline)) const struct completion *
+finish_random(struct loop *l, struct phase_counters *pc, const struct completion *c,
+              const struct completion *end, uint64_t now, struct tally *t)
+{
+    return finish_plain(l, pc, c, end, now, t, WALK_RANDOM);
+}
+
+static __attribute__((noinline)) const struct completion *
+finish_in_order(struct loop *l, struct phase_counters *pc, const struct completion *c,
+                const struct completion *end, uint64_t now, struct tally *t)
+{
+    return finish_plain(l, pc, c, end, now, t, WALK_IN_ORDER);
+}
+
+/* One completion of any kind. */
+static bool finish_one(struct loop *l, struct phase_counters *pc, const struct completion *c,
+                       uint64_t now, bool draining, struct tally *t)
+{
+    struct io *io = &l->ios[c->slot];
+    if (c->result < (int64_t)(io->want - io->done))
+        return finish_part(l, c);
+    tally_add(t, pc, io, now);
+    t->ios++;
+    t->write_ios += io->write;
+    t->write_bytes += io->write ? io->want : 0;
+    io->start_ns = 0;
+    if (l->verify && !io->write)
+        verify(l, pc, c->slot);
+    if (!draining)
+        next_slot(l, c->slot);
+    return true;
 }
 
 /* What came back: counted, checked, and each slot given its next I/O. */
 static bool finish(struct loop *l, struct phase_counters *pc, unsigned n, uint64_t now,
                    bool draining)
 {
-    struct io *const ios = l->ios;
     const struct completion *c = l->done, *const end = c + n;
     struct tally t = {.latency_min_ns = UINT64_MAX};
     const bool plain = is_plain(l, n, draining);
     bool ok = true;
-    for (; c < end && ok; c++) {
-        struct io *io = &ios[c->slot];
-        if (__builtin_expect(c->result < (int64_t)(io->want - io->done), false)) {
-            ok = finish_part(l, c);
-            continue;
-        }
-        tally_add(&t, pc, io, now);
-        io->start_ns = 0;
-        if (plain) {
-            next_io(l, c->slot, io);
-            l->ready[l->ready_n++] = c->slot;
-            continue;
-        }
-        if (l->verify && !io->write)
-            verify(l, pc, c->slot);
-        if (!draining)
-            next_slot(l, c->slot);
+    while (c < end && ok) {
+        if (plain)
+            c = l->walk.order == WALK_RANDOM ? finish_random(l, pc, c, end, now, &t)
+                                             : finish_in_order(l, pc, c, end, now, &t);
+        if (c < end)
+            ok = finish_one(l, pc, c++, now, draining, &t);
     }
-    l->left -= plain ? t.ios : 0;
     tally_write(&t, pc);
     return ok;
 }
@@ -339,6 +424,16 @@ static int reap(struct loop *l, uint64_t now)
     return 0;
 }
 
+/* For how long completions that wait now may have been there: since the last look, which was at
+ * `last`. 0: none wait, or the engine cannot tell. */
+static uint64_t waited(const struct loop *l, uint64_t last)
+{
+    if (!l->ops->waiting || !l->outstanding || !l->ops->waiting(l->engine))
+        return 0;
+    uint64_t now = l->ops->call_in_reap ? now_ns() : l->submitted_ns;
+    return now > last ? now - last : 0;
+}
+
 static bool load(struct loop *l)
 {
     struct crew *crew = l->w->crew;
@@ -355,6 +450,7 @@ static bool load(struct loop *l)
         if (l->ready_n && !submit(l, pc))
             return false;
         counter_set(&l->w->outstanding, l->outstanding);
+        uint64_t unreaped_ns = waited(l, now);
         int n = reap(l, now);
         now = now_ns();
         phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
@@ -363,6 +459,7 @@ static bool load(struct loop *l)
         pc = worker_phase(l->w, phase);
         l->outstanding -= (unsigned)n;
         counter_add(&pc->parts, (unsigned)n);
+        counter_add(&pc->unreaped_ns, unreaped_ns * (unsigned)n);
         if (!finish(l, pc, (unsigned)n, now, phase == drain))
             return false;
         int cpu = sched_getcpu();
@@ -413,6 +510,25 @@ static void close_files(struct loop *l)
     free(l->fds);
 }
 
+/* In pages of their own: on the thread's node, since it touches them first, and on lines that no
+ * other thread writes. 80 bytes a slot, so that huge pages have nothing to win. */
+static bool make_slots(struct loop *l, struct err *err)
+{
+    const size_t n = l->iodepth;
+    l->slot_bytes = n * (sizeof(*l->ios) + sizeof(*l->done) + sizeof(*l->ready) + sizeof(*l->idle));
+    l->slot_memory =
+        mmap(NULL, l->slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (l->slot_memory == MAP_FAILED) {
+        l->slot_memory = NULL;
+        return err_set(err, STATUS_FAILED, "slots: %zu bytes: %s", l->slot_bytes, strerror(errno));
+    }
+    l->ios = l->slot_memory;
+    l->done = (struct completion *)(l->ios + n);
+    l->ready = (uint32_t *)(l->done + n);
+    l->idle = l->ready + n;
+    return true;
+}
+
 static bool setup(struct loop *l, struct err *err)
 {
     struct worker *w = l->w;
@@ -437,12 +553,8 @@ static bool setup(struct loop *l, struct err *err)
         w->phase_memory = NULL;
         return err_set(err, STATUS_FAILED, "counters: %zu bytes: %s", bytes, strerror(errno));
     }
-    l->ios = calloc(l->iodepth, sizeof(*l->ios));
-    l->ready = calloc(l->iodepth, sizeof(*l->ready));
-    l->idle = calloc(l->iodepth, sizeof(*l->idle));
-    l->done = calloc(l->iodepth, sizeof(*l->done));
-    if (!l->ios || !l->ready || !l->idle || !l->done)
-        return err_set(err, STATUS_FAILED, "out of memory");
+    if (!make_slots(l, err))
+        return false;
 
     uint64_t began = now_ns();
     if (!buffers_make(&w->buffers, crew->place, w->number, l->iodepth * l->block_bytes,
@@ -511,10 +623,8 @@ static void *worker_main(void *arg)
     }
     counter_set(&w->outstanding, 0);
     close_files(&l);
-    free(l.ios);
-    free(l.ready);
-    free(l.idle);
-    free(l.done);
+    if (l.slot_memory)
+        munmap(l.slot_memory, l.slot_bytes);
     atomic_store(&w->state, end);
     return NULL;
 }

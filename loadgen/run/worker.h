@@ -16,8 +16,6 @@
 
 #include <pthread.h>
 
-#define CACHE_LINE 64
-
 /* Phases: 0 is the ramp, 1 .. windows are the windows, windows + 1 is the drain. */
 struct phase_counters {
     _Alignas(CACHE_LINE) counter ios; /* complete I/Os */
@@ -29,11 +27,12 @@ struct phase_counters {
     counter latency_sum_ns;
     counter latency_min_ns;
     counter latency_max_ns;
-    counter verified;  /* blocks read and checked */
-    counter wrong;     /* of these, with a wrong byte */
-    counter submits;   /* calls of submit */
-    counter submit_ns; /* time in them */
-    counter depth_sum; /* outstanding I/Os after each submit, summed */
+    counter verified;    /* blocks read and checked */
+    counter wrong;       /* of these, with a wrong byte */
+    counter submits;     /* calls of submit */
+    counter submit_ns;   /* time in them */
+    counter unreaped_ns; /* I/Os x the time that they may have lain there complete, at most */
+    counter depth_sum;   /* outstanding I/Os after each submit, summed */
     counter hist[HIST_BUCKETS];
     counter cpu_hits[]; /* samples of sched_getcpu, one a loop; crew.cpus_n long */
 };

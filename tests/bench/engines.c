@@ -6,16 +6,16 @@
  *
  * Both "read" a file of 1 GiB that does not exist. */
 #define _GNU_SOURCE
-#include "../../loadgen/engine/engine.h"
+#include "../../loadgen/engine/ring.h"
 #include "../../loadgen/run/target.h"
 
-#include <liburing.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct engine {
-    struct io_uring ring;
+    struct ring ring;
     bool nop;
+    int32_t block_bytes;
     struct completion *done;
     unsigned done_n;
 };
@@ -51,13 +51,18 @@ static struct engine *nop_open(const struct engine_setup *s, struct err *err)
     if (!e)
         return NULL;
     e->nop = true;
-    if (io_uring_queue_init(s->iodepth, &e->ring,
-                            IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN) == 0)
-        return e;
-    free(e->done);
-    free(e);
-    err_set(err, STATUS_SKIP, "no io_uring here");
-    return NULL;
+    if (ring_open(&e->ring, s->iodepth) < 0) {
+        free(e->done);
+        free(e);
+        err_set(err, STATUS_SKIP, "no io_uring here");
+        return NULL;
+    }
+    for (unsigned i = 0; i < s->iodepth; i++) {
+        io_uring_prep_nop(&e->ring.sqes[i]);
+        e->ring.sqes[i].user_data = i;
+    }
+    e->block_bytes = (int32_t)s->block_bytes;
+    return e;
 }
 
 static int null_submit(struct engine *e, const struct io *ios, const uint32_t *slots, unsigned n)
@@ -79,34 +84,20 @@ static int null_reap(struct engine *e, struct completion *done, unsigned max, ui
 
 static int nop_submit(struct engine *e, const struct io *ios, const uint32_t *slots, unsigned n)
 {
-    unsigned i;
-    for (i = 0; i < n; i++) {
-        struct io_uring_sqe *sqe = io_uring_get_sqe(&e->ring);
-        if (!sqe)
-            break;
-        io_uring_prep_nop(sqe);
-        io_uring_sqe_set_data64(sqe, (uint64_t)ios[slots[i]].want << 32 | slots[i]);
-    }
-    return (int)i;
+    (void)ios;
+    for (unsigned i = 0; i < n; i++)
+        ring_put(&e->ring, slots[i]);
+    return (int)n;
 }
 
 static int nop_reap(struct engine *e, struct completion *done, unsigned max, uint64_t timeout_ns)
 {
-    int r = timeout_ns ? io_uring_submit_and_wait(&e->ring, 1)
-                       : io_uring_submit_and_get_events(&e->ring);
+    int r = ring_enter(&e->ring, timeout_ns);
     if (r < 0)
         return r;
-    struct io_uring_cqe *cqe;
-    unsigned head, n = 0;
-    io_uring_for_each_cqe(&e->ring, head, cqe)
-    {
-        if (n == max)
-            break;
-        done[n].slot = (uint32_t)cqe->user_data;
-        done[n].result = (int32_t)(cqe->user_data >> 32);
-        n++;
-    }
-    io_uring_cq_advance(&e->ring, n);
+    unsigned n = ring_take(&e->ring, done, max);
+    for (unsigned i = 0; i < n; i++)
+        done[i].result = e->block_bytes; /* a NOP moves none */
     return (int)n;
 }
 
@@ -119,7 +110,7 @@ static json_t *features(const struct engine *e)
 static void null_close(struct engine *e)
 {
     if (e->nop)
-        io_uring_queue_exit(&e->ring);
+        ring_close(&e->ring);
     free(e->done);
     free(e);
 }

@@ -30,7 +30,10 @@ static void visit(const struct profile *p, unsigned threads, unsigned hits[11])
         for (uint64_t n = walk_amount(&w, p, i, threads); n; n--) {
             uint64_t b = walk_next(&w);
             assert_in_range(b, 0, 10);
-            assert_true(w.file->first_block <= b && b < w.file->end_block);
+            const struct target_file *f = &target.files[w.file_number];
+            assert_true(f->first_block <= b && b < f->end_block);
+            assert_int_equal(w.file_first, f->first_block);
+            assert_int_equal(w.file_bytes, f->load_bytes);
             hits[b]++;
         }
     }
