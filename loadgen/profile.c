@@ -261,8 +261,9 @@ const struct key profile_keys[] = {
      .def = "event",
      .words = completion_words,
      .meta = "WORD",
-     .help = "How rdma-read and nfs-rdma learn of completions: event (an interrupt wakes the "
-             "thread) or poll (the thread spins, and its queue makes no interrupt)."},
+     .help = "How a thread learns of completions: event (an interrupt or the kernel wakes it) or "
+             "poll (it spins: a whole CPU for each thread, no wake-up in the latency; a queue of "
+             "rdma-read or nfs-rdma makes no interrupt). Not for sync and libnfs."},
     {.name = "cq-count",
      .type = KEY_COUNT,
      .offset = FIELD(cq_count),
@@ -699,6 +700,9 @@ bool profile_check(const struct profile *p, struct err *err)
                        "%s: engine sync does one I/O at a time; use --iodepth 1 and more threads, "
                        "or engine aio or uring",
                        profile_where(p, "iodepth", where, sizeof(where)));
+    if (engine && !engine->spins && strcmp(p->completion, "poll") == 0)
+        return err_set(err, STATUS_USAGE, "%s: engine %s cannot wait by polling; leave it at event",
+                       profile_where(p, "completion", where, sizeof(where)), p->engine);
     return true;
 }
 

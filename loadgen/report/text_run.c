@@ -169,8 +169,8 @@ static void say_latency(FILE *out, const json_t *window)
 /* Whether the load was what was asked for: the depth that was reached, and what a submit cost. */
 static void say_submission(FILE *out, const json_t *window)
 {
-    double depth, submit_ns;
-    json_int_t submits = 0;
+    double depth, submit_ns, unreaped_ns;
+    json_int_t submits = 0, requests = 0;
     const json_t *o = json_object_get(window, "submission");
     if (!view_number(o, "mean_outstanding_per_thread", &depth) ||
         !view_integer(o, "submits", &submits) || submits <= 0)
@@ -179,8 +179,12 @@ static void say_submission(FILE *out, const json_t *window)
     int n = snprintf(text, sizeof(text), "%s I/Os outstanding a thread on average",
                      fmt_figure(depth).s);
     if (view_number(o, "submit_ns", &submit_ns))
-        snprintf(text + n, sizeof(text) - (size_t)n, "; a submit took %s",
-                 fmt_ns(submit_ns / (double)submits).s);
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "; a submit took %s",
+                      fmt_ns(submit_ns / (double)submits).s);
+    if (view_number(o, "unreaped_ns", &unreaped_ns) && unreaped_ns > 0 &&
+        view_integer(o, "requests", &requests) && requests > 0)
+        snprintf(text + n, sizeof(text) - (size_t)n, "; a completion waited at most %s to be taken",
+                 fmt_ns(unreaped_ns / (double)requests).s);
     fmt_wrapped(out, 11, "depth      ", text);
 }
 

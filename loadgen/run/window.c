@@ -146,12 +146,17 @@ static json_t *submission(const struct worker *workers, const struct crew *crew,
 {
     uint64_t submits = SUM(submits);
     bool timed = !crew->engine->call_in_reap;
-    json_t *o = json_pack("{s:I, s:o, s:I}", "submits", (json_int_t)submits, "submit_ns",
-                          timed ? json_integer((json_int_t)SUM(submit_ns)) : json_null(),
-                          "requests", (json_int_t)SUM(parts));
+    json_t *o =
+        json_pack("{s:I, s:o, s:I, s:o}", "submits", (json_int_t)submits, "submit_ns",
+                  timed ? json_integer((json_int_t)SUM(submit_ns)) : json_null(), "requests",
+                  (json_int_t)SUM(parts), "unreaped_ns",
+                  crew->engine->waiting ? json_integer((json_int_t)SUM(unreaped_ns)) : json_null());
     if (!timed)
         json_object_set_new(o, "submit_reason",
                             json_string("this engine makes its system call when it waits"));
+    if (!crew->engine->waiting)
+        json_object_set_new(o, "unreaped_reason",
+                            json_string("this engine cannot tell without taking completions"));
     json_object_set_new(o, "mean_outstanding_per_thread",
                         submits ? json_real((double)SUM(depth_sum) / (double)submits)
                                 : json_null());

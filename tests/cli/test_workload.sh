@@ -35,6 +35,17 @@ for engine in aio uring sync; do
             and 0 < w["amount"]["first_done"]["bytes"] <= w["amount"]["last_done"]["bytes"]'
     done
 done
+# Without sleeping; engines that cannot, say so.
+for engine in aio uring; do
+    once --path "$work/a" --engine $engine --rw randread --threads 2 --iodepth 4 --verify \
+        --completion poll
+    check "$engine polls: status 0, not $rc: $(cat "$work/err")" [ $rc = 0 ]
+    holds "$rec" "$whole['ios'] == 8" 'r["verify"]["blocks_wrong"] == 0'
+    holds "$rec" 'w["submission"]["unreaped_ns"] >= 0'
+done
+load --path "$work/a" --engine sync --iodepth 1 --completion poll
+check "sync polls: status 2, not $rc" [ $rc = 2 ]
+check "sync polls: $(cat "$work/err")" grep -q "engine sync cannot wait by polling" "$work/err"
 # By amount: 5 MiB and 1 KiB are 6 I/Os, of 3 threads.
 load --path "$work/a" --amount 5121K --threads 3 --iodepth 2
 holds "$rec" "$whole['ios'] == 6 and $whole['bytes'] == 6*2**20"

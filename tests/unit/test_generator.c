@@ -52,6 +52,40 @@ static void too_few_cpus(void **state)
     json_decref(notes);
 }
 
+/* Of 1000 requests with a mean latency of 100 us. */
+static json_t *notes_of_unreaped(json_t *unreaped_ns)
+{
+    json_t *notes = json_array();
+    json_t *window =
+        json_pack("{s:I, s:{s:i, s:o}, s:{s:i}}", "window_ns", (json_int_t)1000000000, "submission",
+                  "requests", 1000, "unreaped_ns", unreaped_ns, "latency", "mean_ns", 100000);
+    generator_note(window, notes);
+    json_decref(window);
+    return notes;
+}
+
+static void reaped_late(void **state)
+{
+    (void)state;
+    json_t *notes = notes_of_unreaped(json_integer(20000000)); /* 20 us each: a fifth */
+    assert_int_equal(json_array_size(notes), 1);
+    const char *text = json_string_value(json_object_get(json_array_get(notes, 0), "text"));
+    assert_non_null(strstr(text, "mean latency of 100 us"));
+    assert_non_null(strstr(text, "up to 20 us"));
+    json_decref(notes);
+}
+
+static void reaped_in_time(void **state)
+{
+    (void)state;
+    json_t *cases[] = {json_integer(19999000), json_integer(0), json_null()};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        json_t *notes = notes_of_unreaped(cases[i]);
+        assert_int_equal(json_array_size(notes), 0);
+        json_decref(notes);
+    }
+}
+
 static void nothing_known(void **state)
 {
     (void)state;
@@ -65,8 +99,8 @@ static void nothing_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enough_cpus),
-        cmocka_unit_test(too_few_cpus),
+        cmocka_unit_test(enough_cpus),   cmocka_unit_test(too_few_cpus),
+        cmocka_unit_test(reaped_late),   cmocka_unit_test(reaped_in_time),
         cmocka_unit_test(nothing_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
