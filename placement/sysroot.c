@@ -64,6 +64,11 @@ static int open_under_root(const char *path, int flags)
     return fd < 0 ? -errno : fd;
 }
 
+int sysroot_open(const char *path)
+{
+    return open_under_root(path, O_RDONLY);
+}
+
 /* Reads until end of file or until cap bytes are there. */
 static ssize_t read_fully(int fd, char *buf, size_t cap)
 {
@@ -141,12 +146,15 @@ int sysroot_read_i64(const char *path, int64_t *value)
 {
     char buf[64];
     ssize_t n = sysroot_read_into(path, buf, sizeof(buf));
-    if (n < 0)
-        return (int)n;
+    return n < 0 ? (int)n : sysroot_parse_i64(buf, value);
+}
+
+int sysroot_parse_i64(const char *text, int64_t *value)
+{
     char *end;
     errno = 0;
-    long long v = strtoll(buf, &end, 10);
-    if (end == buf || errno || (*end && *end != '\n' && *end != ' '))
+    long long v = strtoll(text, &end, 10);
+    if (end == text || errno || (*end && *end != '\n' && *end != ' '))
         return -EINVAL;
     *value = v;
     return 0;

@@ -37,6 +37,12 @@ ssize_t sysroot_read_into(const char *path, char *buf, size_t cap);
  * (-EINVAL when the text is not a number). */
 int sysroot_read_i64(const char *path, int64_t *value);
 
+/* The same of a text that was read: 0 or -EINVAL. */
+int sysroot_parse_i64(const char *text, int64_t *value);
+
+/* A descriptor to read from, close-on-exec, or -errno. */
+int sysroot_open(const char *path);
+
 /* Writes text in one write(2). 0 or -errno; -EROFS whenever a root is set. */
 int sysroot_write(const char *path, const char *text);
 

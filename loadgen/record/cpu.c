@@ -1,6 +1,7 @@
 /* The CPU sampler: where the time of all CPUs went, in all and by node, from /proc/stat. */
 #include "bynode.h"
 #include "jsontext.h"
+#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
@@ -20,6 +21,7 @@ struct cpu_sampler {
     char reason[256]; /* "" when there is something to read */
     unsigned edges_max;
     size_t raw_bytes;
+    struct kept_file file;
     char *raw;
     ssize_t raw_len;
     struct cpu_times *times; /* [edge][cpu] */
@@ -39,6 +41,7 @@ static void cpu_close(struct sampler *base)
     struct cpu_sampler *s = (struct cpu_sampler *)base;
     if (!s)
         return;
+    kept_close(&s->file);
     free(s->raw);
     free(s->times);
     free(s->beyond);
@@ -62,7 +65,7 @@ static struct sampler *cpu_open(const struct sample_ctx *ctx, struct err *err)
     s->error = calloc(ctx->edges_max, sizeof(*s->error));
     if (!s->raw || !s->times || !s->beyond || !s->error)
         goto no_memory;
-    ssize_t n = sysroot_read_into(STAT, s->raw, s->raw_bytes);
+    ssize_t n = kept_read(&s->file, STAT, s->raw, s->raw_bytes);
     if (n < 0 && n != -EOVERFLOW) {
         snprintf(s->reason, sizeof(s->reason), STAT ": %s", strerror((int)-n));
         note_add(ctx->notes, NOTE_WARNING, "cpu", "no CPU times: %s", s->reason);
@@ -78,7 +81,7 @@ static void cpu_read(struct sampler *base, unsigned edge)
 {
     struct cpu_sampler *s = (struct cpu_sampler *)base;
     if (!s->reason[0] && edge < s->edges_max)
-        s->raw_len = sysroot_read_into(STAT, s->raw, s->raw_bytes);
+        s->raw_len = kept_read(&s->file, STAT, s->raw, s->raw_bytes);
 }
 
 static void cpu_settle(struct sampler *base, unsigned edge)

@@ -4,17 +4,16 @@
  * which allocates on the CPU it happens to run on, whatever the submitting thread is bound to. */
 #include "bynode.h"
 #include "jsontext.h"
+#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
-
-#include "../../placement/sysroot.h"
+#include "tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TASKS "/proc/self/task"
 #define WORKER_PREFIX "iou-wrk-"
 /* Thousands of workers are possible; a tick looks at this many and goes on from there next time. */
 #define TICK_WORKERS_MAX 1024
@@ -24,6 +23,7 @@ struct task {
     bool worker;
     unsigned first, last; /* edges after which it was seen */
     uint64_t ticks;
+    struct kept_file stat; /* of a worker */
 };
 
 struct iowq_sampler {
@@ -31,6 +31,7 @@ struct iowq_sampler {
     struct bynode nodes;
     char reason[256];
     unsigned edges_max;
+    struct task_list list;
     struct task *tasks, *gone; /* alive, ascending tid; and workers that ended */
     size_t tasks_n, gone_n, gone_cap;
     size_t turn; /* where the next tick goes on */
@@ -45,6 +46,9 @@ static void iowq_close(struct sampler *base)
     struct iowq_sampler *s = (struct iowq_sampler *)base;
     if (!s)
         return;
+    for (size_t i = 0; i < s->tasks_n; i++)
+        kept_close(&s->tasks[i].stat);
+    task_list_close(&s->list);
     free(s->tasks);
     free(s->gone);
     free(s->ticks);
@@ -65,12 +69,9 @@ static struct sampler *iowq_open(const struct sample_ctx *ctx, struct err *err)
     s->hits = calloc((size_t)ctx->edges_max * (ctx->topo->cpus_n + 1u), sizeof(*s->hits));
     if (!s->ticks || !s->samples || !s->hits)
         goto no_memory;
-    char **names;
-    ssize_t n = sysroot_list(TASKS, &names);
-    if (n < 0)
-        snprintf(s->reason, sizeof(s->reason), TASKS ": %s", strerror((int)-n));
-    else
-        sysroot_list_free(names);
+    int error = task_list_open(&s->list);
+    if (error)
+        snprintf(s->reason, sizeof(s->reason), TASKS ": %s", strerror(-error));
     return &s->base;
 no_memory:
     iowq_close(s ? &s->base : NULL);
@@ -78,16 +79,19 @@ no_memory:
     return NULL;
 }
 
-static bool read_task(long tid, struct task_stat *stat)
+static bool read_task(struct task *t, struct task_stat *stat)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), TASKS "/%ld/stat", tid);
-    ssize_t n = sysroot_read_into(path, text, sizeof(text));
+    snprintf(path, sizeof(path), TASKS "/%ld/stat", t->tid);
+    ssize_t n = kept_read_piece(&t->stat, path, text, sizeof(text));
     return n > 0 && taskstat_parse(text, (size_t)n, stat);
 }
 
-static void keep_gone(struct iowq_sampler *s, const struct task *t)
+static void keep_gone(struct iowq_sampler *s, struct task *t)
 {
+    kept_close(&t->stat);
+    if (!t->worker)
+        return;
     s->gone_ticks += t->ticks;
     if (s->gone_n == s->gone_cap) {
         size_t cap = s->gone_cap ? 2 * s->gone_cap : 64;
@@ -110,32 +114,33 @@ static void see_worker(struct iowq_sampler *s, unsigned edge, struct task *t,
         s->hits[(size_t)edge * s->nodes.cpus_n + stat->cpu]++;
 }
 
-/* Brings s->tasks up to date with the names of the folder. Threads are read once, when they are
- * new: only workers are looked at again. */
-static bool merge_tasks(struct iowq_sampler *s, unsigned edge, char **names, size_t names_n)
+/* Brings s->tasks up to date with the list. Threads are read once, when they are new: only workers
+ * are looked at again. */
+static bool merge_tasks(struct iowq_sampler *s, unsigned edge)
 {
-    struct task *now = calloc(names_n + 1, sizeof(*now));
+    struct task *now = calloc(s->list.n + 1, sizeof(*now));
     if (!now)
         return false;
     size_t n = 0, old = 0;
-    for (size_t i = 0; i < names_n; i++) {
-        long tid = strtol(names[i], NULL, 10);
+    for (size_t i = 0; i < s->list.n; i++) {
+        long tid = s->list.tids[i];
         for (; old < s->tasks_n && s->tasks[old].tid < tid; old++)
-            if (s->tasks[old].worker)
-                keep_gone(s, &s->tasks[old]);
+            keep_gone(s, &s->tasks[old]);
         if (old < s->tasks_n && s->tasks[old].tid == tid) {
             now[n++] = s->tasks[old++];
             continue;
         }
         struct task_stat stat;
-        if (!read_task(tid, &stat))
+        struct task t = {.tid = tid, .first = edge, .last = edge};
+        if (!read_task(&t, &stat))
             continue;
-        bool worker = strncmp(stat.comm, WORKER_PREFIX, strlen(WORKER_PREFIX)) == 0;
-        now[n++] = (struct task){.tid = tid, .worker = worker, .first = edge, .last = edge};
+        t.worker = strncmp(stat.comm, WORKER_PREFIX, strlen(WORKER_PREFIX)) == 0;
+        if (!t.worker)
+            kept_close(&t.stat);
+        now[n++] = t;
     }
     for (; old < s->tasks_n; old++)
-        if (s->tasks[old].worker)
-            keep_gone(s, &s->tasks[old]);
+        keep_gone(s, &s->tasks[old]);
     free(s->tasks);
     s->tasks = now;
     s->tasks_n = n;
@@ -144,18 +149,20 @@ static bool merge_tasks(struct iowq_sampler *s, unsigned edge, char **names, siz
 
 static void scan(struct iowq_sampler *s, unsigned edge, size_t workers_max)
 {
-    char **names;
-    ssize_t names_n = sysroot_list(TASKS, &names);
-    if (names_n < 0)
+    if (task_list_refresh(&s->list) && !merge_tasks(s, edge)) {
+        task_list_doubt(&s->list);
         return;
-    bool ok = merge_tasks(s, edge, names, (size_t)names_n);
-    sysroot_list_free(names);
+    }
     size_t seen = 0;
-    for (size_t i = 0; ok && i < s->tasks_n && seen < workers_max; i++) {
+    for (size_t i = 0; i < s->tasks_n && seen < workers_max; i++) {
         struct task *t = &s->tasks[(s->turn + i) % s->tasks_n];
         struct task_stat stat;
-        if (!t->worker || !read_task(t->tid, &stat))
+        if (!t->worker)
             continue;
+        if (!read_task(t, &stat)) {
+            task_list_doubt(&s->list);
+            continue;
+        }
         see_worker(s, edge, t, &stat);
         if (++seen == workers_max)
             s->turn = (s->turn + i + 1) % s->tasks_n;

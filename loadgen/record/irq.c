@@ -3,6 +3,7 @@
 #include "bynode.h"
 #include "counter.h"
 #include "jsontext.h"
+#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
@@ -48,6 +49,7 @@ struct irq_sampler {
     char reason[256];
     unsigned edges_max;
     size_t raw_bytes;
+    struct kept_file file;
     char *raw;
     ssize_t raw_len;
     struct irq_row *rows;
@@ -71,6 +73,7 @@ static void irq_close(struct sampler *base)
     }
     free(s->rows);
     free(s->edges);
+    kept_close(&s->file);
     free(s->raw);
     bynode_free(&s->nodes);
     free(s);
@@ -85,7 +88,7 @@ static ssize_t size_buffer(struct irq_sampler *s)
             return -ENOMEM;
         s->raw = bigger;
         s->raw_bytes = cap;
-        ssize_t n = sysroot_read_into(s->source->path, s->raw, cap);
+        ssize_t n = kept_read(&s->file, s->source->path, s->raw, cap);
         if (n != -EOVERFLOW && (n < 0 || (size_t)n < cap / 4 * 3))
             return n;
     }
@@ -133,7 +136,7 @@ static void irq_read(struct sampler *base, unsigned edge)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     s->edges[edge].t_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    s->raw_len = sysroot_read_into(s->source->path, s->raw, s->raw_bytes);
+    s->raw_len = kept_read(&s->file, s->source->path, s->raw, s->raw_bytes);
 }
 
 static bool row_is(const struct irq_row *row, const struct irq_text *t)

@@ -4,9 +4,11 @@
  * wq_worker_comm() in kernel/workqueue.c), and its stat has the CPU where it ran last. All are read
  * at each edge, and those that served a queue of interest and may move at each tick as well; the
  * CPU time since the last reading goes to the queue and the CPU that are seen then. So a share is
- * as true as workers are steady for a quarter of a second, and costs two small files a worker. */
+ * as true as workers are steady for a quarter of a second. Most workers sleep through a window, and
+ * then their CPU time is all that is read. */
 #include "bynode.h"
 #include "jsontext.h"
+#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
 
@@ -38,6 +40,7 @@ struct kworker {
     bool unbound; /* not tied to one CPU: "kworker/u8:2" */
     unsigned queue;
     uint64_t ns; /* CPU time when last seen */
+    struct kept_file stat, schedstat;
 };
 
 struct kworker_sampler {
@@ -55,11 +58,19 @@ struct kworker_sampler {
     unsigned *count;   /* [edge]: kworkers there were */
 };
 
+static void forget(struct kworker *w)
+{
+    kept_close(&w->stat);
+    kept_close(&w->schedstat);
+}
+
 static void kworker_close(struct sampler *base)
 {
     struct kworker_sampler *s = (struct kworker_sampler *)base;
     if (!s)
         return;
+    for (size_t i = 0; i < s->workers_n; i++)
+        forget(&s->workers[i]);
     free(s->workers);
     free(s->now);
     free(s->at);
@@ -106,43 +117,74 @@ static unsigned queue_of(const char *comm)
     return OTHER;
 }
 
-/* Its CPU time: to the nanosecond from schedstat (CONFIG_SCHED_INFO), else in ticks from stat. */
-static bool read_worker(struct kworker_sampler *s, long pid, struct task_stat *stat, uint64_t *ns)
+/* CPU time to the nanosecond, where the kernel keeps it (CONFIG_SCHED_INFO). */
+static bool read_time(struct kworker_sampler *s, struct kworker *w, uint64_t *ns)
+{
+    char path[64], text[128];
+    if (s->no_schedstat)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%ld/schedstat", w->pid);
+    ssize_t n = kept_read_piece(&w->schedstat, path, text, sizeof(text));
+    if (!s->began)
+        s->no_schedstat = n == -ENOENT;
+    return n > 0 && sscanf(text, "%" SCNu64, ns) == 1;
+}
+
+static bool read_stat(struct kworker *w, struct task_stat *stat)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    ssize_t n = sysroot_read_into(path, text, sizeof(text));
-    if (n <= 0 || !taskstat_parse(text, (size_t)n, stat))
+    snprintf(path, sizeof(path), "/proc/%ld/stat", w->pid);
+    ssize_t n = kept_read_piece(&w->stat, path, text, sizeof(text));
+    return n > 0 && taskstat_parse(text, (size_t)n, stat);
+}
+
+static void book(struct kworker_sampler *s, struct kworker *w, const struct task_stat *stat,
+                 uint64_t used)
+{
+    w->unbound = stat->comm[8] == 'u';
+    w->queue = queue_of(stat->comm);
+    s->now[(size_t)w->queue * s->nodes.n + bynode_slot(&s->nodes, stat->cpu)] += used;
+}
+
+static uint64_t time_of(const struct task_stat *stat)
+{
+    return (stat->utime_ticks + stat->stime_ticks) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Looks at a process for the first time. What a worker used before the first edge is not known to
+ * belong to the run. False: it is gone. */
+static bool meet(struct kworker_sampler *s, struct kworker *w)
+{
+    struct task_stat stat;
+    if (!read_stat(w, &stat))
         return false;
-    uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), exact;
-    *ns = (stat->utime_ticks + stat->stime_ticks) * (1000000000u / hz);
-    if (s->no_schedstat || strncmp(stat->comm, "kworker/", 8) != 0)
+    w->worker = strncmp(stat.comm, "kworker/", 8) == 0;
+    if (!w->worker) {
+        forget(w);
         return true;
-    snprintf(path, sizeof(path), "/proc/%ld/schedstat", pid);
-    n = sysroot_read_into(path, text, sizeof(text));
-    if (n > 0 && sscanf(text, "%" SCNu64, &exact) == 1)
-        *ns = exact;
-    else if (!s->began)
-        s->no_schedstat = n == -ENOENT;
+    }
+    if (!read_time(s, w, &w->ns))
+        w->ns = time_of(&stat);
+    book(s, w, &stat, s->began ? w->ns : 0);
     return true;
 }
 
-/* Reads one and books what it used. What a worker used before the first edge, or before it was
- * there to be seen, is not known to belong to the run. */
-static bool see(struct kworker_sampler *s, struct kworker *w, bool fresh)
+/* Looks at a worker again and books what it used since. False: it is gone. */
+static bool see(struct kworker_sampler *s, struct kworker *w)
 {
     struct task_stat stat;
-    uint64_t ns;
-    if (!read_worker(s, w->pid, &stat, &ns))
+    uint64_t ns = 0;
+    bool exact = read_time(s, w, &ns);
+    if (!exact && !s->no_schedstat)
         return false;
-    w->worker = strncmp(stat.comm, "kworker/", 8) == 0;
-    if (!w->worker)
-        return true;
-    w->unbound = stat.comm[8] == 'u';
-    w->queue = queue_of(stat.comm);
-    uint64_t used = fresh && !s->began ? 0 : ns > w->ns ? ns - w->ns : 0;
+    if (exact && ns == w->ns)
+        return true; /* it has not run: its name and its CPU are as they were */
+    if (!read_stat(w, &stat))
+        return false;
+    if (!exact)
+        ns = time_of(&stat);
+    book(s, w, &stat, ns > w->ns ? ns - w->ns : 0);
     w->ns = ns;
-    s->now[(size_t)w->queue * s->nodes.n + bynode_slot(&s->nodes, stat.cpu)] += used;
     return true;
 }
 
@@ -188,17 +230,30 @@ static void scan_all(struct kworker_sampler *s)
     size_t n, kept = 0, old = 0;
     long *pids = list_pids(s, &n);
     struct kworker *now = pids ? calloc(n + 1, sizeof(*now)) : NULL;
-    for (size_t i = 0; now && i < n; i++) {
-        while (old < s->workers_n && s->workers[old].pid < pids[i])
-            old++;
-        bool known = old < s->workers_n && s->workers[old].pid == pids[i];
-        struct kworker w = known ? s->workers[old] : (struct kworker){.pid = pids[i]};
-        if ((known && !w.worker) || see(s, &w, !known))
-            now[kept++] = w;
-    }
-    free(pids);
-    if (!now)
+    if (!now) {
+        free(pids);
         return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (; old < s->workers_n && s->workers[old].pid < pids[i]; old++)
+            forget(&s->workers[old]);
+        bool known = old < s->workers_n && s->workers[old].pid == pids[i];
+        struct kworker w = known ? s->workers[old++] : (struct kworker){.pid = pids[i]};
+        if (known && (!w.worker || see(s, &w))) {
+            now[kept++] = w;
+            continue;
+        }
+        /* One that is gone may have left its number to another. */
+        forget(&w);
+        w = (struct kworker){.pid = pids[i]};
+        if (meet(s, &w))
+            now[kept++] = w;
+        else
+            forget(&w);
+    }
+    for (; old < s->workers_n; old++)
+        forget(&s->workers[old]);
+    free(pids);
     free(s->workers);
     s->workers = now;
     s->workers_n = kept;
@@ -230,7 +285,7 @@ static void kworker_tick(struct sampler *base, unsigned edge)
         if (!w->worker || !w->unbound || w->queue == OTHER)
             continue;
         seen++;
-        see(s, w, false);
+        see(s, w);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The memory sampler: where pages were taken from, and what is free, by node (numastat, meminfo).
  */
 #include "jsontext.h"
+#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
@@ -38,6 +39,7 @@ struct memory_sampler {
     int *node;                 /* ids */
     char (*raw)[2][RAW_BYTES]; /* [node]: numastat and meminfo */
     ssize_t (*raw_len)[2];
+    struct kept_file (*file)[2];
     uint64_t *values; /* [edge][node][VALUES] */
 };
 
@@ -46,6 +48,10 @@ static void memory_close(struct sampler *base)
     struct memory_sampler *s = (struct memory_sampler *)base;
     if (!s)
         return;
+    for (unsigned i = 0; s->file && i < s->nodes_n; i++)
+        for (int k = 0; k < 2; k++)
+            kept_close(&s->file[i][k]);
+    free(s->file);
     free(s->node);
     free(s->raw);
     free(s->raw_len);
@@ -58,7 +64,7 @@ static ssize_t read_node(const struct memory_sampler *s, unsigned i, int file)
     char path[96];
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s", s->node[i],
              file == 0 ? "numastat" : "meminfo");
-    return sysroot_read_into(path, s->raw[i][file], RAW_BYTES);
+    return kept_read_piece(&s->file[i][file], path, s->raw[i][file], RAW_BYTES);
 }
 
 static struct sampler *memory_open(const struct sample_ctx *ctx, struct err *err)
@@ -71,8 +77,9 @@ static struct sampler *memory_open(const struct sample_ctx *ctx, struct err *err
     s->node = calloc(s->nodes_n + 1u, sizeof(*s->node));
     s->raw = calloc(s->nodes_n + 1u, sizeof(*s->raw));
     s->raw_len = calloc(s->nodes_n + 1u, sizeof(*s->raw_len));
+    s->file = calloc(s->nodes_n + 1u, sizeof(*s->file));
     s->values = calloc((size_t)s->edges_max * (s->nodes_n + 1u), VALUES * sizeof(*s->values));
-    if (!s->node || !s->raw || !s->raw_len || !s->values)
+    if (!s->node || !s->raw || !s->raw_len || !s->file || !s->values)
         goto no_memory;
     for (unsigned i = 0; i < s->nodes_n; i++)
         s->node[i] = ctx->topo->nodes[i].id;

@@ -1,5 +1,6 @@
 /* The network sampler: bytes, packets, errors and drops of every interface, from /proc/net/dev. */
 #include "jsontext.h"
+#include "kept.h"
 #include "netdev.h"
 #include "notes.h"
 #include "sampler.h"
@@ -26,6 +27,7 @@ struct net_sampler {
     char reason[256];
     unsigned edges_max;
     size_t raw_bytes;
+    struct kept_file file;
     char *raw;
     ssize_t raw_len;
     struct net_edge *edges;
@@ -39,6 +41,7 @@ static void net_close(struct sampler *base)
     for (unsigned i = 0; s->edges && i < s->edges_max; i++)
         free(s->edges[i].devices);
     free(s->edges);
+    kept_close(&s->file);
     free(s->raw);
     free(s);
 }
@@ -69,7 +72,7 @@ static void net_read(struct sampler *base, unsigned edge)
 {
     struct net_sampler *s = (struct net_sampler *)base;
     if (!s->reason[0] && edge < s->edges_max)
-        s->raw_len = sysroot_read_into(NETDEV, s->raw, s->raw_bytes);
+        s->raw_len = kept_read(&s->file, NETDEV, s->raw, s->raw_bytes);
 }
 
 static void net_settle(struct sampler *base, unsigned edge)

@@ -1,6 +1,7 @@
 /* The NFS sampler: what the client counted on the mount under load, from mountstats. */
 #define _GNU_SOURCE
 #include "jsontext.h"
+#include "kept.h"
 #include "mountstats.h"
 #include "notes.h"
 #include "sampler.h"
@@ -23,6 +24,7 @@ struct nfs_sampler {
     char *path;
     unsigned edges_max;
     size_t raw_bytes;
+    struct kept_file file;
     char *raw;
     ssize_t raw_len;
     struct mount_stats *stats; /* [edge] */
@@ -35,6 +37,7 @@ static void nfs_close(struct sampler *base)
     if (!s)
         return;
     free(s->path);
+    kept_close(&s->file);
     free(s->raw);
     free(s->stats);
     free(s->error);
@@ -50,7 +53,7 @@ static ssize_t size_buffer(struct nfs_sampler *s)
             return -ENOMEM;
         s->raw = bigger;
         s->raw_bytes = cap;
-        ssize_t n = sysroot_read_into(MOUNTSTATS, s->raw, cap);
+        ssize_t n = kept_read(&s->file, MOUNTSTATS, s->raw, cap);
         if (n != -EOVERFLOW && (n < 0 || (size_t)n < cap / 2))
             return n;
     }
@@ -101,7 +104,7 @@ static void nfs_read(struct sampler *base, unsigned edge)
 {
     struct nfs_sampler *s = (struct nfs_sampler *)base;
     if (!s->reason[0] && edge < s->edges_max)
-        s->raw_len = sysroot_read_into(MOUNTSTATS, s->raw, s->raw_bytes);
+        s->raw_len = kept_read(&s->file, MOUNTSTATS, s->raw, s->raw_bytes);
 }
 
 static void nfs_settle(struct sampler *base, unsigned edge)

@@ -3,6 +3,7 @@
  * port_xmit_data and port_rcv_data count 4 bytes. */
 #define _GNU_SOURCE
 #include "jsontext.h"
+#include "kept.h"
 #include "notes.h"
 #include "sampler.h"
 
@@ -19,6 +20,7 @@ struct port_counter {
     char *port; /* "mlx5_0/1" */
     char *name;
     char *path;
+    struct kept_file file;
 };
 
 struct rdma_sampler {
@@ -36,6 +38,7 @@ static void rdma_close(struct sampler *base)
     if (!s)
         return;
     for (size_t i = 0; i < s->n; i++) {
+        kept_close(&s->counters[i].file);
         free(s->counters[i].port);
         free(s->counters[i].name);
         free(s->counters[i].path);
@@ -56,7 +59,7 @@ static bool add_counter(struct rdma_sampler *s, const char *port, const char *na
         s->counters = bigger;
         s->cap = cap;
     }
-    struct port_counter c = {strdup(port), strdup(name), strdup(path)};
+    struct port_counter c = {.port = strdup(port), .name = strdup(name), .path = strdup(path)};
     s->counters[s->n++] = c;
     return c.port && c.name && c.path;
 }
@@ -134,7 +137,7 @@ static void rdma_read(struct sampler *base, unsigned edge)
         return;
     int64_t *values = s->values + (size_t)edge * s->n;
     for (size_t i = 0; i < s->n; i++)
-        if (sysroot_read_i64(s->counters[i].path, &values[i]) < 0)
+        if (kept_read_i64(&s->counters[i].file, s->counters[i].path, &values[i]) < 0)
             values[i] = -1;
 }
 

@@ -67,7 +67,8 @@ void sampling_tick(struct sampling *s);
 
 /* Adds each sampler's object under its name to `window`, each with "skew": {"from_began_ns",
  * "from_ended_ns", "to_began_ns", "to_ended_ns"} relative to the edges, and "sampling": {"cpu_ns":
- * CPU time of the calling thread spent in reads, settles and ticks between the edges}. */
+ * CPU time of the calling thread spent in reads, settles and ticks between the edges,
+ * "thread_cpu_ns": its CPU time between them in all}. */
 void sampling_window(const struct sampling *s, unsigned from, unsigned to, json_t *window,
                      json_t *notes);
 void sampling_close(struct sampling *s);

@@ -12,7 +12,8 @@ struct sampling {
     struct sampler **samplers;
     struct reading *readings; /* [edge][sampler] */
     uint64_t *t_ns;           /* [edge] */
-    uint64_t *cpu_ns;         /* [edge]: own CPU time from this edge to the next */
+    uint64_t *cpu_ns;         /* [edge]: of the samplers from this edge to the next */
+    uint64_t *thread_ns;      /* [edge]: CPU time of the calling thread so far */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -33,6 +34,7 @@ void sampling_close(struct sampling *s)
     free(s->readings);
     free(s->t_ns);
     free(s->cpu_ns);
+    free(s->thread_ns);
     free(s);
 }
 
@@ -48,7 +50,8 @@ struct sampling *sampling_open(const struct sample_ctx *ctx, struct err *err)
     s->readings = calloc((size_t)s->edges_max * s->n, sizeof(*s->readings));
     s->t_ns = calloc(s->edges_max, sizeof(*s->t_ns));
     s->cpu_ns = calloc(s->edges_max, sizeof(*s->cpu_ns));
-    if (!s->samplers || !s->readings || !s->t_ns || !s->cpu_ns)
+    s->thread_ns = calloc(s->edges_max, sizeof(*s->thread_ns));
+    if (!s->samplers || !s->readings || !s->t_ns || !s->cpu_ns || !s->thread_ns)
         goto no_memory;
     for (unsigned i = 0; i < s->n; i++) {
         s->samplers[i] = samplers[i]->open(ctx, err);
@@ -72,6 +75,7 @@ void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns)
     uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     struct reading *r = s->readings + (size_t)edge * s->n;
     s->t_ns[edge] = t_ns;
+    s->thread_ns[edge] = cpu;
     s->last_edge = edge;
     for (unsigned i = 0; i < s->n; i++) {
         if (!s->samplers[i]->ops->read)
@@ -126,5 +130,7 @@ void sampling_window(const struct sampling *s, unsigned from, unsigned to, json_
         json_object_set_new(object, "skew", skew(s, i, from, to));
         json_object_set_new(window, ops->name, object);
     }
-    json_object_set_new(window, "sampling", json_pack("{s:I}", "cpu_ns", (json_int_t)cpu_ns));
+    json_object_set_new(window, "sampling",
+                        json_pack("{s:I, s:I}", "cpu_ns", (json_int_t)cpu_ns, "thread_cpu_ns",
+                                  (json_int_t)(s->thread_ns[to] - s->thread_ns[from])));
 }

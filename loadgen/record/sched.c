@@ -1,26 +1,37 @@
 /* The scheduler sampler: how long our own threads waited for a CPU, and how often they lost theirs.
  * Threads that io_uring made are not counted: iowq.c watches them. */
 #include "jsontext.h"
+#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
+#include "tasks.h"
 
 #include "../../placement/sysroot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-#define TASKS "/proc/self/task"
+struct thread {
+    long tid;
+    bool ours; /* not one of io_uring's */
+    struct kept_file schedstat, status;
+};
 
 struct thread_sample {
     long tid;
     bool waits_known; /* CONFIG_SCHED_INFO */
-    uint64_t run_ns, wait_ns, voluntary, involuntary;
+    uint64_t run_ns, wait_ns;
+    uint64_t voluntary, involuntary; /* where switches_known says so */
 };
 
 struct sched_edge {
     size_t n;
-    struct thread_sample *threads; /* ascending tid */
+    struct thread_sample *threads;   /* ascending tid */
+    bool switches_known;             /* of each thread */
+    bool strangers;                  /* io_uring's threads are or were there */
+    uint64_t voluntary, involuntary; /* of the whole process, ended threads too */
 };
 
 struct sched_sampler {
@@ -28,7 +39,17 @@ struct sched_sampler {
     char reason[256];
     unsigned edges_max;
     struct sched_edge *edges;
+    struct task_list list;
+    struct thread *threads; /* ascending tid */
+    size_t n;
+    bool strangers;
 };
+
+static void thread_close(struct thread *t)
+{
+    kept_close(&t->schedstat);
+    kept_close(&t->status);
+}
 
 static void sched_close(struct sampler *base)
 {
@@ -37,6 +58,10 @@ static void sched_close(struct sampler *base)
         return;
     for (unsigned i = 0; s->edges && i < s->edges_max; i++)
         free(s->edges[i].threads);
+    for (size_t i = 0; i < s->n; i++)
+        thread_close(&s->threads[i]);
+    task_list_close(&s->list);
+    free(s->threads);
     free(s->edges);
     free(s);
 }
@@ -52,58 +77,109 @@ static struct sampler *sched_open(const struct sample_ctx *ctx, struct err *err)
         return NULL;
     }
     s->edges_max = ctx->edges_max;
-    char **names;
-    ssize_t n = sysroot_list(TASKS, &names);
-    if (n < 0)
-        snprintf(s->reason, sizeof(s->reason), TASKS ": %s", strerror((int)-n));
-    else
-        sysroot_list_free(names);
+    int error = task_list_open(&s->list);
+    if (error)
+        snprintf(s->reason, sizeof(s->reason), TASKS ": %s", strerror(-error));
     return &s->base;
 }
 
-/* "run_ns wait_ns timeslices" */
-static bool parse_schedstat(const char *text, size_t len, struct thread_sample *t)
+/* ---- one thread ---- */
+
+static ssize_t read_file(struct kept_file *f, long tid, const char *name, char *text, size_t cap)
 {
-    const char *p = text, *end = text + len;
-    if (!text_number(&p, end, UINT64_MAX, &t->run_ns))
-        return false;
-    text_skip_blanks(&p, end);
-    return text_number(&p, end, UINT64_MAX, &t->wait_ns);
+    char path[96];
+    snprintf(path, sizeof(path), TASKS "/%ld/%s", tid, name);
+    return kept_read_piece(f, path, text, cap);
 }
 
-static bool sample(const char *tid, struct thread_sample *t)
+static bool read_status(struct thread *t, struct thread_sample *out)
 {
-    char path[96], text[4096];
-    snprintf(path, sizeof(path), TASKS "/%.20s/status", tid);
-    ssize_t n = sysroot_read_into(path, text, sizeof(text));
-    if (n <= 0 || strncmp(text, "Name:\tiou-", 10) == 0)
+    char text[4096];
+    ssize_t n = read_file(&t->status, t->tid, "status", text, sizeof(text));
+    return n > 0 && text_value(text, (size_t)n, "voluntary_ctxt_switches", &out->voluntary) &&
+           text_value(text, (size_t)n, "nonvoluntary_ctxt_switches", &out->involuntary);
+}
+
+/* "run_ns wait_ns timeslices" */
+static bool read_schedstat(struct thread *t, struct thread_sample *out)
+{
+    char text[128];
+    ssize_t n = read_file(&t->schedstat, t->tid, "schedstat", text, sizeof(text));
+    if (n <= 0)
         return false;
-    *t = (struct thread_sample){.tid = strtol(tid, NULL, 10)};
-    if (!text_value(text, (size_t)n, "voluntary_ctxt_switches", &t->voluntary) ||
-        !text_value(text, (size_t)n, "nonvoluntary_ctxt_switches", &t->involuntary))
+    const char *p = text, *end = text + n;
+    if (!text_number(&p, end, UINT64_MAX, &out->run_ns))
         return false;
-    snprintf(path, sizeof(path), TASKS "/%.20s/schedstat", tid);
-    n = sysroot_read_into(path, text, sizeof(text));
-    t->waits_known = n > 0 && parse_schedstat(text, (size_t)n, t);
+    text_skip_blanks(&p, end);
+    return text_number(&p, end, UINT64_MAX, &out->wait_ns);
+}
+
+static struct thread thread_new(long tid)
+{
+    struct kept_file once = {0};
+    struct thread t = {.tid = tid};
+    char text[4096];
+    ssize_t n = read_file(&once, tid, "status", text, sizeof(text));
+    kept_close(&once);
+    t.ours = n > 0 && strncmp(text, "Name:\tiou-", 10) != 0;
+    return t;
+}
+
+/* ---- all of them ---- */
+
+static bool merge_threads(struct sched_sampler *s)
+{
+    struct thread *now = calloc(s->list.n + 1, sizeof(*now));
+    if (!now)
+        return false;
+    size_t old = 0;
+    for (size_t i = 0; i < s->list.n; i++) {
+        for (; old < s->n && s->threads[old].tid < s->list.tids[i]; old++)
+            thread_close(&s->threads[old]);
+        bool known = old < s->n && s->threads[old].tid == s->list.tids[i];
+        now[i] = known ? s->threads[old++] : thread_new(s->list.tids[i]);
+        s->strangers |= !now[i].ours;
+    }
+    for (; old < s->n; old++)
+        thread_close(&s->threads[old]);
+    free(s->threads);
+    s->threads = now;
+    s->n = s->list.n;
     return true;
 }
 
+/* A thread's status takes the kernel longer than all the rest. One call has the switches of the
+ * whole process, which are those of our threads as long as io_uring made none. The first edge has
+ * both, for a run in which it will. */
 static void sched_settle(struct sampler *base, unsigned edge)
 {
     struct sched_sampler *s = (struct sched_sampler *)base;
-    char **names;
     if (s->reason[0] || edge >= s->edges_max)
         return;
+    if (task_list_refresh(&s->list) && !merge_threads(s))
+        task_list_doubt(&s->list);
     struct sched_edge *e = &s->edges[edge];
     free(e->threads);
-    *e = (struct sched_edge){0};
-    ssize_t n = sysroot_list(TASKS, &names);
-    if (n < 0)
-        return;
-    e->threads = calloc((size_t)n + 1, sizeof(*e->threads));
-    for (ssize_t i = 0; i < n && e->threads; i++)
-        e->n += sample(names[i], &e->threads[e->n]);
-    sysroot_list_free(names);
+    *e = (struct sched_edge){.threads = calloc(s->n + 1, sizeof(*e->threads)),
+                             .switches_known = !sysroot_live() || s->strangers || edge == 0,
+                             .strangers = s->strangers};
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        e->voluntary = (uint64_t)usage.ru_nvcsw;
+        e->involuntary = (uint64_t)usage.ru_nivcsw;
+    }
+    for (size_t i = 0; i < s->n && e->threads; i++) {
+        struct thread *t = &s->threads[i];
+        struct thread_sample sample = {.tid = t->tid};
+        if (!t->ours)
+            continue;
+        sample.waits_known = read_schedstat(t, &sample);
+        if (!sample.waits_known)
+            task_list_doubt(&s->list);
+        bool ask = e->switches_known || !sample.waits_known;
+        if (!ask || read_status(t, &sample))
+            e->threads[e->n++] = sample;
+    }
 }
 
 /* Threads that are there at both edges, summed. */
@@ -130,6 +206,24 @@ static void add_thread(struct sched_sums *s, const struct thread_sample *a,
     }
 }
 
+static void put_switches(json_t *o, const struct sched_edge *a, const struct sched_edge *b,
+                         const struct sched_sums *sums)
+{
+    uint64_t voluntary = sums->sum.voluntary, involuntary = sums->sum.involuntary;
+    if (!a->switches_known || !b->switches_known) {
+        if (b->strangers) {
+            static const char why[] = "threads of io_uring began in this window";
+            json_set_missing(o, "voluntary_switches", "%s", why);
+            json_set_missing(o, "involuntary_switches", "%s", why);
+            return;
+        }
+        voluntary = b->voluntary - a->voluntary;
+        involuntary = b->involuntary - a->involuntary;
+    }
+    json_object_set_new(o, "voluntary_switches", json_integer((json_int_t)voluntary));
+    json_object_set_new(o, "involuntary_switches", json_integer((json_int_t)involuntary));
+}
+
 static json_t *sched_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
 {
     (void)notes;
@@ -146,9 +240,8 @@ static json_t *sched_window(const struct sampler *base, unsigned from, unsigned 
         else
             k++;
     }
-    json_t *o = json_pack("{s:b, s:i, s:I, s:I}", "available", 1, "threads", (int)sums.threads,
-                          "voluntary_switches", (json_int_t)sums.sum.voluntary,
-                          "involuntary_switches", (json_int_t)sums.sum.involuntary);
+    json_t *o = json_pack("{s:b, s:i}", "available", 1, "threads", (int)sums.threads);
+    put_switches(o, a, b, &sums);
     if (sums.waits_known) {
         json_object_set_new(o, "run_ns", json_integer((json_int_t)sums.sum.run_ns));
         json_object_set_new(o, "wait_ns", json_integer((json_int_t)sums.sum.wait_ns));

@@ -198,12 +198,13 @@ static void say_sched(FILE *out, const json_t *window)
         !view_number(window, "window_ns", &window_ns) || !view_integer(o, "threads", &threads) ||
         threads <= 0 || window_ns <= 0)
         return;
-    view_integer(o, "involuntary_switches", &switches);
     double all = window_ns * (double)threads / 100;
     char text[512];
-    snprintf(text, sizeof(text),
-             "threads ran %s %% and waited for a CPU %s %% of the time, %s involuntary switches",
-             fmt_percent(run_ns / all).s, fmt_percent(wait_ns / all).s, fmt_count(switches).s);
+    int n = snprintf(text, sizeof(text), "threads ran %s %% and waited for a CPU %s %% of the time",
+                     fmt_percent(run_ns / all).s, fmt_percent(wait_ns / all).s);
+    if (view_integer(o, "involuntary_switches", &switches))
+        snprintf(text + n, sizeof(text) - (size_t)n, ", %s involuntary switches",
+                 fmt_count(switches).s);
     fmt_wrapped(out, 11, "scheduling ", text);
 }
 

@@ -3,6 +3,8 @@
 #include "../profile.h"
 #include "../record/notes.h"
 
+#include <stdio.h>
+
 #define LEAST_OF_WINDOW 0.05
 #define LEAST_OF_WANTED 0.20
 #define LEAST_OF_LATENCY 0.20
@@ -19,16 +21,21 @@ static bool note_cpus(const json_t *window, json_t *notes)
     double all = number(sched, "threads") * number(window, "window_ns");
     double involuntary = number(sched, "involuntary_switches");
     double turns = number(sched, "voluntary_switches") + involuntary;
-    char delay[32];
+    char each[96] = "";
     if (all <= 0 || wait < LEAST_OF_WINDOW * all || wait < LEAST_OF_WANTED * (run + wait))
         return false;
-    format_time((uint64_t)(turns > 0 ? wait / turns : wait) / 1000 * 1000, delay, sizeof(delay));
+    if (turns > 0) {
+        char delay[32];
+        format_time((uint64_t)(wait / turns) / 1000 * 1000, delay, sizeof(delay));
+        snprintf(each, sizeof(each), ", %s each time (%.0f involuntary switches)", delay,
+                 involuntary);
+    }
     note_add(notes, NOTE_WARNING, "generator",
              "the generator was short of CPUs, so the limit may not be the server: its threads "
-             "wanted to run %.0f %% of the time and waited for a CPU in %.0f %% of that, %s each "
-             "time (%.0f involuntary switches); completions lay unreaped meanwhile. Fewer "
-             "threads, more CPUs, or nothing else beside it",
-             100 * (run + wait) / all, 100 * wait / (run + wait), delay, involuntary);
+             "wanted to run %.0f %% of the time and waited for a CPU in %.0f %% of that%s; "
+             "completions lay unreaped meanwhile. Fewer threads, more CPUs, or nothing else "
+             "beside it",
+             100 * (run + wait) / all, 100 * wait / (run + wait), each);
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "../engine/engine.h"
 #include "../record/hostfacts.h"
+#include "../record/kept.h"
 #include "../record/notes.h"
 #include "live.h"
 #include "live_view.h"
@@ -33,6 +34,9 @@
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)
+
+/* Of kernel workers and of our own threads, on the largest machines. */
+#define KEPT_FILES_MAX 8192u
 
 enum wait_end { WAIT_DONE, WAIT_INTERRUPTED, WAIT_FAILED };
 
@@ -196,6 +200,26 @@ static bool check_descriptors(const struct run *r, struct err *err)
                    r->target.files_n, p->threads, need, (unsigned long long)lim.rlim_max);
 }
 
+/* What is left of the descriptors is for files that samplers keep open; half of it, since engines
+ * of the network may connect anew. */
+static void allow_kept(const struct run *r)
+{
+    struct rlimit lim;
+    uint64_t need = run_descriptors(r->profile, r->target.files_n);
+    if (getrlimit(RLIMIT_NOFILE, &lim))
+        return;
+    rlim_t want = need + 2 * KEPT_FILES_MAX;
+    want = want < lim.rlim_max ? want : lim.rlim_max;
+    if (want > lim.rlim_cur) {
+        rlim_t old = lim.rlim_cur;
+        lim.rlim_cur = want;
+        if (setrlimit(RLIMIT_NOFILE, &lim))
+            lim.rlim_cur = old;
+    }
+    uint64_t spare = lim.rlim_cur > need ? (lim.rlim_cur - need) / 2 : 0;
+    kept_allow(spare < KEPT_FILES_MAX ? (unsigned)spare : KEPT_FILES_MAX);
+}
+
 static bool share_files(struct run *r, struct err *err)
 {
     if (!r->profile->fd_sharing)
@@ -318,6 +342,7 @@ static bool prepare(struct run *r)
     r->crew.register_buffers = may_register(r);
     if (!engine->locate && (!check_descriptors(r, err) || !share_files(r, err)))
         return false;
+    allow_kept(r);
     if (r->target.blocks < p->threads && !profile_once(p))
         note_add(r->notes, NOTE_WARNING, "file",
                  "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",

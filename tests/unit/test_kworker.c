@@ -63,6 +63,7 @@ static void time_goes_to_queue_and_node(bool with_children)
     /* It serves another queue now, and one has ended. */
     put_worker(10, "kworker/u8:1-xprtiod", 500001500, 3);
     tree_delete("/proc/14/stat");
+    tree_delete("/proc/14/schedstat");
     if (with_children)
         tree_put("/proc/2/task/2/children", "10 11 12 13 ");
     kworker_sampler.settle(s, 2);

@@ -259,13 +259,38 @@ static void test_sched(void **state)
     fixture_end(&f);
 }
 
+/* Switches of the process are asked of the kernel at once where io_uring made no threads. */
+static void test_sched_live(void **state)
+{
+    (void)state;
+    json_t *notes = json_array();
+    struct sample_ctx ctx = {.edges_max = 3, .notes = notes};
+    struct err err;
+    struct sampler *s = sched_sampler.open(&ctx, &err);
+    assert_non_null(s);
+    for (unsigned e = 0; e < 3; e++) {
+        sched_sampler.settle(s, e);
+        for (int i = 0; i < 10; i++)
+            usleep(1000);
+    }
+    for (unsigned from = 0; from < 2; from++) {
+        json_t *w = sched_sampler.window(s, from, 2, notes);
+        assert_true(json_integer_value(json_at(w, "threads", NULL)) >= 1);
+        assert_true(json_integer_value(json_at(w, "voluntary_switches", NULL)) >= 10);
+        assert_true(json_is_integer(json_at(w, "involuntary_switches", NULL)));
+        json_decref(w);
+    }
+    sched_sampler.close(s);
+    json_decref(notes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_text_value),
         cmocka_unit_test(test_net),        cmocka_unit_test(test_rdma),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_softirq),
-        cmocka_unit_test(test_sched),
+        cmocka_unit_test(test_sched),      cmocka_unit_test(test_sched_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,10 @@ static void test_live(void **state)
     assert_true(json_number_value(json_at(w, "cpu", "all", "idle_percent", NULL)) < 100);
     assert_true(json_is_true(json_at(w, "irq", "available", NULL)));
     assert_true(json_integer_value(json_at(w, "irq", "total", NULL)) > 0);
-    assert_true(json_integer_value(json_at(w, "sampling", "cpu_ns", NULL)) > 0);
+    json_int_t cpu = json_integer_value(json_at(w, "sampling", "cpu_ns", NULL));
+    assert_true(cpu > 0);
+    /* this thread spun for 120 ms beside the samplers */
+    assert_true(json_integer_value(json_at(w, "sampling", "thread_cpu_ns", NULL)) > cpu);
     json_decref(w);
 
     /* edges that are not there are not made up */
