@@ -1,11 +1,14 @@
 # shellcheck shell=bash disable=SC2154
-# The lab's kernels: sourced by tools/lab. Needs $cache, $here (tools/lab.d), say and die.
+# The lab's kernels: sourced by tools/lab. Needs $cache, $here (tools/lab.d), say, die and $lab_failed.
 #
 #   $cache/kernel/NAME/{bzImage,version,...}   finished kernels, one folder each
 #   $cache/build/NAME/                         a build under way; resumed when interrupted
 #
 # A stats kernel's NAME carries the source's version and a hash of kernel.config, so that another
 # configuration is another kernel. Only `lab kernel --refresh` looks for a newer source.
+
+# shellcheck source=tools/lab.d/apt.sh
+. "$here/apt.sh"
 
 kernel_suite=trixie-backports
 # Compiler lines of a build with kernel.config, and how much of the whole time linking and BTF take.
@@ -76,44 +79,13 @@ kernel_space() { # MiB
     [ "$free" -ge "$1" ] || die 77 "$cache has $free MiB free; this needs $1 MiB for a while"
 }
 
-# apt with sources and lists of our own below the cache: the machine's configuration stays as it
-# is. The mirror and its keyring are those that this machine already uses for Debian.
-kernel_apt() { # apt-get|apt-cache ARG...
-    local tool=$1
-    shift
-    "$tool" -q -o Dir::Etc::sourcelist="$apt_dir/sources.list" -o Dir::Etc::sourceparts="$apt_dir/none" \
-        -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts="$apt_dir/none" \
-        -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
-        -o APT::Sandbox::User="$(id -un)" -o Acquire::AllowInsecureRepositories=false \
-        -o APT::Get::AllowUnauthenticated=false -o Acquire::Languages=none "$@"
-}
-
 kernel_apt_setup() {
-    local uri keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     command -v apt-get >/dev/null || die 77 "no apt-get here: give a kernel with --kernel PATH"
-    [ -r $keyring ] || die 77 "$keyring is missing: run tools/install kernel"
-    # shellcheck disable=SC2016 # the format is for apt
-    # The archive that offers the distribution's main component under the label Debian.
-    uri=$(apt-get indextargets --format '$(LABEL)|$(ORIGIN)|$(COMPONENT)|$(REPO_URI)' \
-        'Created-By: Packages' 2>/dev/null | awk -F'|' '$1 == "Debian" && $2 == "Debian" && $3 == "main" { print $4; exit }')
-    if [ -z "$uri" ]; then
-        # The lists may have been removed (images do that): take what the sources say.
-        uri=$(apt-get indextargets --format '$(COMPONENT)|$(RELEASE)|$(REPO_URI)' 'Created-By: Packages' |
-            awk -F'|' '$1 == "main" && $2 !~ /security/ { print $3; exit }')
-    fi
-    [ -n "$uri" ] || die 77 "apt has no Debian archive configured that the kernel could come from"
-    apt_dir=$cache/apt
-    mkdir -p "$apt_dir"/{lists/partial,cache/archives/partial,none}
-    # The address may carry a password.
-    (umask 077 && echo "deb [signed-by=$keyring] $uri $kernel_suite main" >"$apt_dir/sources.list")
-    kernel_apt apt-get update >"$apt_dir/log" 2>&1 || {
-        tail -n 5 "$apt_dir/log" >&2
-        die "$lab_failed" "cannot read the suite $kernel_suite with this machine's mirror (log: $apt_dir/log)"
-    }
+    debian_apt_setup "$cache/apt" deb "$kernel_suite"
 }
 
 kernel_newest() { # PATTERN of package names
-    kernel_apt apt-cache pkgnames linux- | grep -E "$1" | sort -V | tail -n 1
+    debian_apt apt-cache pkgnames linux- | grep -E "$1" | sort -V | tail -n 1
 }
 
 # Fetches packages and unpacks them together as DIRECTORY/root. apt checks them against the signed lists.
@@ -121,7 +93,7 @@ kernel_unpack() { # DIRECTORY PACKAGE...
     local dir=$1 deb
     shift
     rm -rf "$dir/root" "$dir"/*.deb
-    (cd "$dir" && kernel_apt apt-get download "$@") >>"$apt_dir/log" 2>&1 || {
+    (cd "$dir" && debian_apt apt-get download "$@") >>"$apt_dir/log" 2>&1 || {
         tail -n 5 "$apt_dir/log" >&2
         die "$lab_failed" "cannot download $*"
     }
@@ -131,7 +103,7 @@ kernel_unpack() { # DIRECTORY PACKAGE...
     done
 }
 
-kernel_version_of() { kernel_apt apt-cache show "$1" | sed -n 's/^Version: //p' | head -n 1; }
+kernel_version_of() { debian_apt apt-cache show "$1" | sed -n 's/^Version: //p' | head -n 1; }
 
 # A folder appears in the cache complete or not at all.
 kernel_store() { # FROM NAME
@@ -262,7 +234,7 @@ kernel_make_stock() {
     build=$cache/build/$name
     mkdir -p "$build"
     # Image and modules may be in packages of their own that linux-image depends on.
-    mapfile -t parts < <(kernel_apt apt-cache show "$package" | sed -n 's/^Depends: //p' | head -n 1 | tr ',|' '\n\n' |
+    mapfile -t parts < <(debian_apt apt-cache show "$package" | sed -n 's/^Depends: //p' | head -n 1 | tr ',|' '\n\n' |
         sed -nE 's/^ *(linux-(base|binary|modules)-[0-9][^ ]*).*/\1/p')
     kernel_unpack "$build" "$package" ${parts[@]+"${parts[@]}"}
     out=$build/out
