@@ -6,6 +6,7 @@
 #include "record/notes.h"
 #include "record/record.h"
 #include "report/report.h"
+#include "run/end_signals.h"
 #include "run/live.h"
 #include "run/run.h"
 
@@ -60,12 +61,10 @@ static void say_all_notes(const json_t *record)
     }
 }
 
-/* SIGINT and SIGTERM are the run's until its record is on the disk. */
+/* What ends a run early is the run's until its record is on the disk. */
 static void hold_signals(sigset_t *held, sigset_t *before)
 {
-    sigemptyset(held);
-    sigaddset(held, SIGINT);
-    sigaddset(held, SIGTERM);
+    end_signals(held);
     pthread_sigmask(SIG_BLOCK, held, before);
 }
 

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "pattern.h"
 #include "run/buffers.h"
+#include "run/end_signals.h"
 #include "run/live.h"
 #include "run/worker.h"
 
@@ -25,13 +26,11 @@ static void say(const char *text)
     live_say("%s", text);
 }
 
-/* SIGINT and SIGTERM as something to poll for. */
+/* What ends a run early as something to poll for. */
 static int signal_fd(void)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    end_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC);
 }

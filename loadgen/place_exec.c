@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "place_exec.h"
 
+#include "run/end_signals.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -135,10 +137,9 @@ bool place_exec(struct place *p, char **argv, uint64_t *cpu_hits, unsigned cpus_
     if (pipe2(ends, O_CLOEXEC))
         return err_set(err, STATUS_FAILED, "pipe: %s", strerror(errno));
     sigset_t signals, before;
-    sigemptyset(&signals);
-    static const int taken[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-    for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-        sigaddset(&signals, taken[i]);
+    end_signals(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGQUIT);
     sigprocmask(SIG_BLOCK, &signals, &before);
     place_edge(p, 0);
     fflush(NULL);
@@ -157,6 +158,10 @@ bool place_exec(struct place *p, char **argv, uint64_t *cpu_hits, unsigned cpus_
     if (pid > 0)
         *status = watch_over(&w, pid, &signals);
     place_edge(p, 1);
+    /* One that came too late for the command must not kill this process before its record is out.
+     */
+    while (sigtimedwait(&signals, NULL, &(struct timespec){0}) > 0)
+        ;
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(w.tasks);
     return ok;

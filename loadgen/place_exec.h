@@ -6,7 +6,8 @@
 
 /* Starts argv (NULL-terminated, found through PATH) bound as thread 0 of the placement, whose
  * machine-wide levers are applied already, and waits for its end. Edges 0 and 1 of the placement
- * are its start and end. SIGTERM and SIGHUP are passed on; SIGINT and SIGQUIT are left to the
+ * are its start and end. SIGTERM and SIGHUP (unless it is ignored, as
+ * by nohup) are passed on; SIGINT and SIGQUIT are left to the
  * command, to which the terminal sends them as well.
  *
  * cpu_hits (cpus_n long) gets the CPU time of the command, its threads and its descendants in clock

@@ -28,7 +28,7 @@ struct child_end {
 
 /* Forks a child that runs p and writes the record, with "matrix" (a reference is taken), to `file`
  * in `folder`. It is in a process group of its own, so that Ctrl-C reaches it through the parent
- * only; when the parent dies it ends its run early. SIGINT and SIGTERM must be blocked. */
+ * only; when the parent dies it ends its run early. end_signals must be blocked. */
 bool child_start(struct child *c, const struct profile *p, json_t *matrix, const char *folder,
                  const char *file, struct err *err);
 

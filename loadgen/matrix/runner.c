@@ -10,6 +10,7 @@
 #include "../record/notes.h"
 #include "../record/record.h"
 #include "../report/view.h"
+#include "../run/end_signals.h"
 #include "../run/live.h"
 #include "../run/worker.h"
 
@@ -53,8 +54,9 @@ static bool interrupted_within(struct runner *r, uint64_t ns)
 {
     struct timespec ts = {.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
     int sig = sigtimedwait(&r->signals, NULL, &ts);
-    r->interrupts += sig == SIGINT || sig == SIGTERM;
-    return sig == SIGINT || sig == SIGTERM;
+    bool end = sig > 0 && sig != SIGCHLD;
+    r->interrupts += end;
+    return end;
 }
 
 static bool wait_ns(void *arg, uint64_t ns)
@@ -543,9 +545,7 @@ enum matrix_end matrix_run(const struct plan *plan, struct series *s, cell_profi
         return MATRIX_STOPPED;
     if (mounted)
         live_say("mounted what a killed remount had left unmounted");
-    sigemptyset(&r.signals);
-    sigaddset(&r.signals, SIGINT);
-    sigaddset(&r.signals, SIGTERM);
+    end_signals(&r.signals);
     sigaddset(&r.signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &r.signals, &old);
     enum matrix_end end = go_through(&r);

@@ -6,7 +6,7 @@
 
 enum matrix_end {
     MATRIX_DONE,        /* every run that is wanted is there */
-    MATRIX_INTERRUPTED, /* SIGINT or SIGTERM: the same command goes on */
+    MATRIX_INTERRUPTED, /* by end_signals: the same command goes on */
     MATRIX_REBOOT,      /* this boot's share is done */
     MATRIX_GAPS,        /* runs did not come out valid in `tries` tries */
     MATRIX_STOPPED,     /* err says why */
@@ -22,9 +22,9 @@ uint64_t run_planned_ns(const struct profile *p);
 bool matrix_planned_ns(const struct plan *plan, const struct series *s, cell_profile *make,
                        void *arg, uint64_t *ns, struct err *err);
 
-/* Goes through the plan. Progress is said on stderr, events are logged in the folder. SIGINT and
- * SIGTERM are blocked meanwhile: the first ends the run in hand early (it is kept and not counted),
- * a second does so at once. */
+/* Goes through the plan. Progress is said on stderr, events are logged in the folder.
+ * end_signals are blocked meanwhile: the first ends the run in hand early (it is kept and not
+ * counted), a second does so at once. */
 enum matrix_end matrix_run(const struct plan *plan, struct series *s, cell_profile *make, void *arg,
                            struct err *err);
 

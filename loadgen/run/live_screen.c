@@ -15,8 +15,8 @@
 #define ENTER "\033[?1049h\033[?25l\033[H\033[2J"
 #define LEAVE "\033[?25h\033[?1049l"
 
-/* Signals that end or stop a process by default. SIGINT and SIGTERM are the run's own business. */
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGHUP, SIGQUIT, SIGTSTP};
+/* Signals that end or stop a process by default. end_signals are the run's own business. */
+static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTSTP};
 enum { DEADLY = sizeof(deadly) / sizeof(*deadly) };
 
 static _Atomic bool entered;

@@ -25,7 +25,7 @@ struct run {
     uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
     unsigned edges;
     int *shared_fds;     /* by file; NULL: each worker opens its own */
-    unsigned interrupts; /* SIGINT and SIGTERM seen so far */
+    unsigned interrupts; /* end_signals seen so far */
     uint64_t interrupted_ns;
     sigset_t signals, old_signals;
     uint64_t next_tick_ns, next_line_ns;

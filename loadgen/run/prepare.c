@@ -4,6 +4,7 @@
 #include "../asking.h"
 #include "../front.h"
 #include "crew.h"
+#include "end_signals.h"
 #include "live.h"
 #include "window.h"
 
@@ -161,9 +162,7 @@ bool prepare_files(struct profile *p, struct prepared *done, struct err *err)
     *w = (struct writing){0};
     sigset_t old;
     bool ok = false, hung = false;
-    sigemptyset(&w->signals);
-    sigaddset(&w->signals, SIGINT);
-    sigaddset(&w->signals, SIGTERM);
+    end_signals(&w->signals);
     pthread_sigmask(SIG_BLOCK, &w->signals, &old);
     if (!set_up(w, p, err) || !target_begin_write(&w->target, p, err) ||
         !empty_files(&w->target, err))

@@ -12,7 +12,7 @@ struct prepared {
 
 /* Writes profile.size bytes of pattern (pattern.h) to every file of profile.path with the profile's
  * threads, engine and iodepth, syncs, and leaves a note beside each (datanote.h). A file that is
- * there without a note is somebody's and is refused, unless allow-overwrite. SIGINT and SIGTERM end
+ * there without a note is somebody's and is refused, unless allow-overwrite. end_signals end
  * it early, as an error; the notes say then that the files are not whole. */
 bool prepare_files(struct profile *p, struct prepared *done, struct err *err);
 

@@ -10,6 +10,7 @@
 #include "../record/hostfacts.h"
 #include "../record/kept.h"
 #include "../record/notes.h"
+#include "end_signals.h"
 #include "live.h"
 #include "live_view.h"
 #include "outcome.h"
@@ -53,7 +54,7 @@ static void give_up_now(struct run *r)
     _exit(STATUS_FAILED);
 }
 
-/* Takes a pending SIGINT or SIGTERM, waiting up to timeout_ns for one. */
+/* Takes a pending signal that ends the run, waiting up to timeout_ns for one. */
 static bool take_signal(struct run *r, uint64_t timeout_ns)
 {
     struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000),
@@ -557,9 +558,7 @@ enum status run_execute(const struct profile *p, json_t *record)
         return STATUS_FAILED;
     }
     *r = (struct run){.profile = p, .record = record, .notes = json_object_get(record, "notes")};
-    sigemptyset(&r->signals);
-    sigaddset(&r->signals, SIGINT);
-    sigaddset(&r->signals, SIGTERM);
+    end_signals(&r->signals);
     pthread_sigmask(SIG_BLOCK, &r->signals, &r->old_signals);
 
     bool free_all = true;

@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 /* Runs the profile and fills the record (made by record_new), always: also after a failure it holds
- * what was measured, "status", "exit_status" and the notes. Returns the exit status. Blocks SIGINT
- * and SIGTERM while it runs: the first ends the window early, a second ends the process. */
+ * what was measured, "status", "exit_status" and the notes. Returns the exit status. Blocks
+ * end_signals while it runs: the first ends the window early, a second ends the process. */
 enum status run_execute(const struct profile *p, json_t *record);
 
 /* Descriptors that a run over so many files may have open; it raises its soft limit to that. */

@@ -45,9 +45,11 @@ terminal 80 24 -- "${run[@]}" --amount 8M --limit 2M
 seen 't["exit"] == 0 and "moved in 1 s: " in t["plain"]'
 
 # ---- ways to end ----
-terminal 80 24 --signal SIGINT 1.2 -- "${run[@]}" --window 30s --live
-seen "$restored and t['exit'] == 3 and t['seconds'] < 25"
-for name in SIGKILL SIGHUP SIGSEGV; do
+for name in SIGINT SIGHUP; do
+    terminal 80 24 --signal "$name" 1.2 -- "${run[@]}" --window 30s --live
+    seen "$restored and t['exit'] == 3 and t['seconds'] < 25"
+done
+for name in SIGKILL SIGSEGV; do
     terminal 80 24 --signal "$name" 1.2 -- "${run[@]}" --window 30s --live
     seen "$restored and t['exit'] != 0"
 done

@@ -36,14 +36,50 @@ interrupt 2 --ramp 0s --window 1s --windows 60
 holds "$work/r.json" 'len(r["windows"]) >= 2 and not r["windows"][0]["cut_short"]
     and r["windows"][-1]["cut_short"]'
 
-# SIGTERM is the same; the program ends by itself within seconds.
-"${load[@]}" --ramp 0s --window 60s --json >"$work/r.json" 2>"$work/err" &
-pid=$!
-sleep 1
-kill -TERM $pid
-wait $pid
-rc=$?
-check "status 3 after SIGTERM, not $rc" [ $rc = 3 ]
+# SIGTERM and a hangup are the same; the program ends by itself within seconds.
+for signal in TERM HUP; do
+    rm -f "$work/saved.json"
+    "${load[@]}" --ramp 0s --window 60s --record "$work/saved.json" >"$work/out" 2>"$work/err" &
+    pid=$!
+    sleep 1
+    kill -$signal $pid
+    wait $pid
+    rc=$?
+    check "status 3 after SIG$signal, not $rc" [ $rc = 3 ]
+    valid_record "$work/saved.json"
+    holds "$work/saved.json" 'r["status"] == "cut-short" and w["throughput"]["bytes"] > 0'
+done
+
+# hang_up FILE COMMAND...: a hangup comes once FILE is there; the status is in $rc.
+hang_up() {
+    local began=$1 pid
+    shift
+    "$@" >"$work/out" 2>"$work/err" &
+    pid=$!
+    until [ -e "$began" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.1; done
+    sleep 0.5
+    kill -HUP $pid
+    rc=0
+    wait $pid || rc=$?
+}
+
+# Under nohup it stays ignored.
+hang_up /proc/self nohup "${load[@]}" --ramp 0s --window 2s --record "$work/saved.json"
+check "status 0 under nohup, not $rc" [ $rc = 0 ]
+holds "$work/saved.json" 'r["status"] == "valid" and w["window_ns"] >= 2e9'
+
+# A matrix keeps what it has, and the command of place exec gets the hangup.
+printf '[run]\npath = %s\nthreads = 2\niodepth = 2\nramp = 0s\nwindow = 60s\n[matrix]\nblock = 4K, 8K\nwarmup = 0\n' \
+    "$work/data" >"$work/m.ini"
+hang_up "$work/m/log" "$numaload" matrix "$work/m.ini" --folder "$work/m" --settle-max 0
+check "status 3 of a matrix after SIGHUP, not $rc" [ $rc = 3 ]
+check "it says how to go on" grep -q "interrupted: the same command goes on" "$work/err"
+hang_up "$work/running" "$numaload" place exec --record "$work/place.json" -- \
+    sh -c 'trap "echo caught; exit 7" HUP; : >"$0"; while :; do sleep 0.1; done' "$work/running"
+check "the command of place exec has the last word: $rc" [ $rc = 7 ]
+check "its record is kept" grep -q '"command_exit_status": 7' "$work/place.json"
+hang_up "$work/ran" nohup "$numaload" place exec -- sh -c ': >"$0"; sleep 1; exit 5' "$work/ran"
+check "place exec under nohup goes on: $rc" [ $rc = 5 ]
 
 # One that comes about when the last window ends: too late to shorten anything, but not so late that
 # the record is lost. Whenever it comes, there is a record, and it says what the exit status says.
