@@ -179,8 +179,13 @@ static int phase(const struct elbencho *e, int kind, uint64_t iteration, bool *o
     *over = status != STATUS_OK || (amount && !json_is_true(json_object_get(amount, "complete")));
     if (window && !p.json && e->all_elapsed)
         show_elapsed(window);
-    if (window && !p.json && e->lat_histo)
-        show_histogram(window);
+    size_t i;
+    json_t *w;
+    json_array_foreach(json_object_get(record, "windows"), i, w)
+    {
+        if (!p.json && e->lat_histo)
+            show_histogram(w);
+    }
     if (window && e->csv_file && !append_csv(e->csv_file, record, &err))
         goto fail;
     goto out;

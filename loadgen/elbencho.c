@@ -44,7 +44,8 @@ static const struct alias {
     {0, "direct", KEY, false, "direct", 0, NULL},
     {0, "rand", YES, false, NULL, AT(rand), "rw = randread or randwrite, each block once"},
     {0, "randamount", KEY, true, "amount", 0, NULL},
-    {0, "timelimit", COUNT, true, NULL, AT(time_limit_s), "window, in seconds"},
+    {0, "timelimit", COUNT, true, NULL, AT(time_limit_s),
+     "window, in seconds; with infloop above 3600 several windows"},
     {0, "infloop", YES, false, NULL, AT(infloop), "until the time limit, or Ctrl-C"},
     {0, "zones", ZONES, true, NULL, 0, "cpus and mem"},
     {0, "cores", CORES, true, NULL, 0, "cpus = cpus:LIST"},
@@ -363,11 +364,27 @@ static bool add_paths(const struct elbencho *e, struct profile *p, struct err *e
     return set(p, "own-files", "yes", err) && elbencho_each_dir(e, p->threads, add_files, &adding);
 }
 
+/* A load without end is measured in as few equal windows as are allowed. */
+static bool set_time(const struct elbencho *e, struct profile *p, struct err *err)
+{
+    const uint64_t max = (uint64_t)PROFILE_WINDOW_MAX_S * PROFILE_WINDOWS_MAX;
+    uint64_t seconds = e->time_limit_s ? e->time_limit_s : e->infloop ? PROFILE_WINDOW_MAX_S : 0;
+    if (!seconds)
+        return true;
+    if (seconds > max)
+        return err_set(err, STATUS_USAGE, "--timelimit: %" PRIu64 " s; %" PRIu64 " are the most",
+                       seconds, max);
+    if (!e->infloop)
+        return set_count(p, "window", seconds, "s", err);
+    uint64_t windows = (seconds + PROFILE_WINDOW_MAX_S - 1) / PROFILE_WINDOW_MAX_S;
+    return set_count(p, "windows", windows, "", err) &&
+           set_count(p, "window", seconds * 1000000000 / windows, "ns", err);
+}
+
 static bool set_limits(const struct elbencho *e, int kind, struct profile *p, struct err *err)
 {
-    uint64_t seconds = e->time_limit_s ? e->time_limit_s : e->infloop ? 3600 : 0;
     return set(p, e->infloop ? "ramp" : "once", e->infloop ? "0s" : "yes", err) &&
-           (!seconds || set_count(p, "window", seconds, "s", err)) &&
+           set_time(e, p, err) &&
            (!e->limit[kind] || set_count(p, "limit-thread", e->limit[kind], "", err));
 }
 

@@ -191,15 +191,16 @@ const struct key profile_keys[] = {
      .offset = FIELD(window_ns),
      .def = "10s",
      .min = SECOND / 100,
-     .max = 3600 * SECOND,
+     .max = PROFILE_WINDOW_MAX_S * PROFILE_WINDOWS_MAX * SECOND,
      .meta = "TIME",
-     .help = "Length of a measured window. All figures of a window belong to the same instant."},
+     .help = "Length of a measured window, 3600 s at most; longer as the time limit of once and "
+             "amount. All figures of a window belong to the same instant."},
     {.name = "windows",
      .type = KEY_COUNT,
      .offset = FIELD(windows),
      .def = "1",
      .min = 1,
-     .max = 1000,
+     .max = PROFILE_WINDOWS_MAX,
      .meta = "N",
      .help = "Measured windows, back to back."},
     {.name = "label",
@@ -635,6 +636,11 @@ static bool check_workload(const struct profile *p, struct err *err)
     if (profile_once(p) && p->windows > 1)
         return err_set(err, STATUS_USAGE, "%s: a run with an amount is one window",
                        profile_where(p, "windows", where, sizeof(where)));
+    if (!profile_once(p) && p->window_ns > PROFILE_WINDOW_MAX_S * SECOND)
+        return err_set(
+            err, STATUS_USAGE,
+            "%s: a window is %d s at most; several of them (--windows) make a longer run",
+            profile_where(p, "window", where, sizeof(where)), PROFILE_WINDOW_MAX_S);
     if (profile_once(p) && p->ramp_ns && profile_is_set(p, "ramp"))
         return err_set(err, STATUS_USAGE, "%s: a run with an amount has no ramp",
                        profile_where(p, "ramp", where, sizeof(where)));

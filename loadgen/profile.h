@@ -50,6 +50,10 @@ struct profile_line {
 
 enum { PROFILE_KEYS_MAX = 128 };
 
+/* In an hour a 32-bit counter of one CPU that counts 600,000 a second goes half round, and which
+ * way it went can no longer be told. */
+enum { PROFILE_WINDOW_MAX_S = 3600, PROFILE_WINDOWS_MAX = 1000 };
+
 struct profile {
     char **paths; /* files, devices, URLs; ends with NULL; NULL: none */
     char *engine;

@@ -69,6 +69,17 @@ holds r-write.json 'not w["amount"]["complete"] and w["throughput"]["bytes"] < 1
 # 10. For ever, until the time limit: more than the file has.
 line 0 -r -t 4 --iodepth 64 -b 64K -s 10m --direct --timelimit 1 --infloop --rand big
 holds r.json 'w["throughput"]["bytes"] > 10*2**20 and 0.9e9 < w["window_ns"] < 10e9'
+# A limit of hours: of an amount it is one; a load without end is measured in windows of an hour at most.
+line 0 -r -t 1 -b 64K -s 10m --timelimit 90000 big
+holds r.json 'w["amount"]["complete"] and r["profile"]["window_ns"] == 90000 * 10**9'
+timeout -s INT 20 "$n" -r -t 1 -b 64K --timelimit 7201 --infloop big --jsonfile hours.json >"$work/out" 2>&1 &
+pid=$!
+sleep 2
+kill -INT $pid
+wait $pid
+holds hours.json '(lambda p: p["windows"] == 3
+    and 7200.99e9 < p["windows"] * p["window_ns"] <= 7201e9)(r["profile"])'
+expect 2 "--timelimit: 3600001 s; 3600000 are the most" "$n" -r --timelimit 3600001 big
 # 11. A rate, a label, results in files.
 line 0 -r -t 2 -b 1M -s 4m --limitread 2M --label "my run" --csvfile all.csv --cpu big
 moved 4*2**20 4
