@@ -90,7 +90,7 @@ struct engine_ops {
     int (*reap)(struct engine *e, struct completion *done, unsigned max, uint64_t timeout_ns);
 
     /* True when completions lie there that reap() would return; makes no system call. NULL: cannot
-     * be told. */
+     * be told, as of io_uring, which posts them when the thread enters the kernel. */
     bool (*waiting)(const struct engine *e);
 
     /* What this engine uses of the kernel, the same keys for every thread; new reference. Booleans

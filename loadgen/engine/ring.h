@@ -28,8 +28,9 @@ struct ring {
 
 /* A ring of `entries` slots (1 .. 32768), with SINGLE_ISSUER and DEFER_TASKRUN, or the best that
  * the kernel has (6.1, 6.0 and 5.19 brought the flags). 0, or -errno of io_uring_setup(2);
- * -EOPNOTSUPP when the kernel cannot wait with a time-out (IORING_FEAT_EXT_ARG, Linux 5.11). */
-int ring_open(struct ring *r, unsigned entries);
+ * -EOPNOTSUPP when the kernel cannot wait with a time-out (IORING_FEAT_EXT_ARG, Linux 5.11).
+ * `spin`: for ring_spin(), the kernel says in the ring when it has completions to post. */
+int ring_open(struct ring *r, unsigned entries, bool spin);
 
 void ring_close(struct ring *r);
 
@@ -51,15 +52,6 @@ static inline bool ring_has(const struct ring *r)
 {
     return *r->uring.cq.khead !=
            atomic_load_explicit((_Atomic unsigned *)r->uring.cq.ktail, memory_order_acquire);
-}
-
-/* The same, or completions that the kernel posts once the thread enters it. */
-static inline bool ring_waiting(const struct ring *r)
-{
-    return ring_has(r) ||
-           (r->setup_flags & IORING_SETUP_TASKRUN_FLAG &&
-            atomic_load_explicit((_Atomic unsigned *)r->uring.sq.kflags, memory_order_relaxed) &
-                IORING_SQ_TASKRUN);
 }
 
 /* Takes up to max completions whose user_data is the slot. */

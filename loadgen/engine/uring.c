@@ -62,7 +62,7 @@ static bool uring_check(unsigned threads, unsigned iodepth, struct err *err)
 {
     (void)threads;
     struct ring ring;
-    int r = ring_open(&ring, iodepth);
+    int r = ring_open(&ring, iodepth, false);
     if (r < 0)
         return setup_failed(-r, iodepth, err);
     ring_close(&ring);
@@ -125,14 +125,15 @@ static struct engine *uring_open(const struct engine_setup *setup, struct err *e
         err_set(err, STATUS_FAILED, "out of memory");
         return NULL;
     }
-    int r = ring_open(&e->ring, setup->iodepth);
+    bool spin = strcmp(setup->profile->completion, "poll") == 0;
+    int r = ring_open(&e->ring, setup->iodepth, spin);
     if (r < 0) {
         setup_failed(-r, setup->iodepth, err);
         free(e);
         return NULL;
     }
     e->fds = setup->fds;
-    e->spin = strcmp(setup->profile->completion, "poll") == 0;
+    e->spin = spin;
     e->fixed_files = io_uring_register_files(&e->ring.uring, setup->fds, setup->files_n) == 0;
     e->fixed_buffers = setup->register_buffers && register_buffers(e, setup);
     e->iowq_affinity = setup->cpus && set_iowq_affinity(e, setup->cpus);
@@ -163,11 +164,6 @@ static int uring_reap(struct engine *e, struct completion *done, unsigned max, u
     return r < 0 ? r : (int)ring_take(&e->ring, done, max);
 }
 
-static bool uring_waiting(const struct engine *e)
-{
-    return ring_waiting(&e->ring);
-}
-
 static json_t *uring_features(const struct engine *e)
 {
     return json_pack(
@@ -191,7 +187,6 @@ const struct engine_ops engine_uring = {
     .open = uring_open,
     .submit = uring_submit,
     .reap = uring_reap,
-    .waiting = uring_waiting,
     .features = uring_features,
     .close = uring_close,
 };

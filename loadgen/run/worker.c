@@ -430,8 +430,7 @@ static uint64_t waited(const struct loop *l, uint64_t last)
 {
     if (!l->ops->waiting || !l->outstanding || !l->ops->waiting(l->engine))
         return 0;
-    uint64_t now = l->ops->call_in_reap ? now_ns() : l->submitted_ns;
-    return now > last ? now - last : 0;
+    return l->submitted_ns > last ? l->submitted_ns - last : 0;
 }
 
 static bool load(struct loop *l)

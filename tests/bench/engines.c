@@ -51,7 +51,7 @@ static struct engine *nop_open(const struct engine_setup *s, struct err *err)
     if (!e)
         return NULL;
     e->nop = true;
-    if (ring_open(&e->ring, s->iodepth) < 0) {
+    if (ring_open(&e->ring, s->iodepth, false) < 0) {
         free(e->done);
         free(e);
         err_set(err, STATUS_SKIP, "no io_uring here");
