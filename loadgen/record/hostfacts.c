@@ -338,6 +338,23 @@ static void put_rdma_devices(json_t *host)
     json_object_set_new(host, "rdma_devices", list);
 }
 
+/* What the vDSO reads the time from. The TSC, also as a hypervisor passes it on, costs tens of
+ * nanoseconds; these are read by a system call that waits for a chip (lib/vdso/gettimeofday.c,
+ * VDSO_CLOCKMODE_NONE). */
+static void put_clocksource(json_t *host, json_t *notes)
+{
+    static const char *const slow[] = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"};
+    put_line(host, "clocksource",
+             "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    const char *name = json_string_value(json_object_get(host, "clocksource"));
+    for (size_t i = 0; name && i < sizeof(slow) / sizeof(*slow); i++)
+        if (strcmp(name, slow[i]) == 0)
+            note_add(notes, NOTE_WARNING, "host",
+                     "the clock source is %s: every time stamp is a system call, some of each I/O; "
+                     "find out why the kernel does not use the TSC (dmesg)",
+                     name);
+}
+
 json_t *hostfacts_read(const struct topo *topo, json_t *notes)
 {
     json_t *host = json_object();
@@ -358,6 +375,7 @@ json_t *hostfacts_read(const struct topo *topo, json_t *notes)
     put_irqbalance(host, notes);
     put_slub_stats(host);
     put_line(host, "cpu_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    put_clocksource(host, notes);
     put_thp(host);
     put_vulnerabilities(host);
     put_rdma_devices(host);

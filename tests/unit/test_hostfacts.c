@@ -37,6 +37,7 @@ static void test_tree(void **state)
               "../../../../bus/pci/drivers/mlx5_core");
     tree_put("/sys/class/infiniband/rxe0/fw_ver", "\n");
     tree_put("/sys/class/infiniband/rxe0/device/numa_node", "-1\n");
+    tree_put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
     struct topo *topo = topo_make(2, 4);
     json_t *notes = json_array();
     json_t *h = hostfacts_read(topo, notes);
@@ -72,6 +73,8 @@ static void test_tree(void **state)
     assert_true(has_note(notes, "warning", "irqbalance"));
     assert_true(has_note(notes, "warning", "numa_balancing"));
     assert_true(has_note(notes, "warning", "CONFIG_DEBUG_LIST"));
+    assert_string_equal(text(h, "clocksource"), "hpet");
+    assert_true(has_note(notes, "warning", "every time stamp is a system call"));
     json_decref(h);
     json_decref(notes);
     topo_unmake(topo);
@@ -86,9 +89,10 @@ static void test_empty_tree(void **state)
     topo->cpus[0].package = topo->cpus[0].core = -1;
     json_t *notes = json_array();
     json_t *h = hostfacts_read(topo, notes);
-    static const char *const keys[] = {
-        "kernel_release", "command_line", "boot_id",        "uptime_s",   "cpu_model",   "sockets",
-        "cores",          "smt_active",   "numa_balancing", "slub_stats", "product_name"};
+    static const char *const keys[] = {"kernel_release", "command_line", "boot_id",
+                                       "uptime_s",       "cpu_model",    "sockets",
+                                       "cores",          "smt_active",   "numa_balancing",
+                                       "slub_stats",     "product_name", "clocksource"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         char reason[64];
         snprintf(reason, sizeof(reason), "%s_reason", keys[i]);
