@@ -30,7 +30,7 @@ struct conn {
     struct ibv_recv_wr *recv_wr; /* one a receive buffer, filled once */
     struct ibv_sge *recv_sge;
     uint32_t send_depth, signal_every, wqe_inline;
-    uint32_t head, posted, tail; /* sends written, handed over, known to be sent; they wrap */
+    uint64_t head, posted, tail; /* sends written, handed over, known to be sent */
     uint64_t looked_ns;
     unsigned events; /* CQ events taken and not yet acknowledged */
 };
@@ -47,13 +47,13 @@ static void *conn_next(struct transport *t)
     struct conn *c = conn(t);
     if (c->head - c->tail == c->send_depth)
         return NULL;
-    return c->send + (size_t)(c->head % c->send_depth) * SEND_MAX;
+    return c->send + c->head % c->send_depth * SEND_MAX;
 }
 
 static void conn_send(struct transport *t, size_t bytes)
 {
     struct conn *c = conn(t);
-    uint32_t i = c->head % c->send_depth;
+    uint64_t i = c->head % c->send_depth;
     c->send_sge[i].length = (uint32_t)bytes;
     c->send_wr[i] = (struct ibv_send_wr){
         .wr_id = SEND_FLAG | c->head,
@@ -150,7 +150,7 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
             if (wc->status != IBV_WC_SUCCESS)
                 return failed(c, wc, err) - 1;
             if (wc->wr_id & SEND_FLAG) {
-                c->tail = (uint32_t)wc->wr_id + 1;
+                c->tail = (wc->wr_id & ~SEND_FLAG) + 1;
                 continue;
             }
             if (wc->wc_flags & IBV_WC_WITH_INV)
@@ -374,6 +374,14 @@ static bool make_qp(struct conn *c, const struct rpcrdma_setup *s, struct rpcrdm
     return true;
 }
 
+/* Few sends ask for a completion: one of them tells of all before it. Until it comes, the queue
+ * must hold what was answered already beside what is outstanding. */
+static void set_depths(struct conn *c, unsigned credits)
+{
+    c->send_depth = 2 * credits + 2;
+    c->signal_every = credits / 2 + 1;
+}
+
 static void apply_answer(struct conn *c, const struct cm_answer *answer, struct rpcrdma_facts *f)
 {
     struct rpcrdma_private p = rpcrdma_get_private(answer->data, answer->bytes);
@@ -397,8 +405,7 @@ struct transport *rpcrdma_connect(const struct rpcrdma_setup *s, struct rpcrdma_
         return NULL;
     }
     c->t = (struct transport){.ops = &conn_ops, .credits = s->credits, .granted = 1};
-    c->send_depth = 2 * s->credits + 2; /* sent and answered, but not yet known to be sent */
-    c->signal_every = s->credits / 2 + 1;
+    set_depths(c, s->credits);
     if (!cm_resolve(&c->cm, s->to, s->device, err) || !join_domain(c, s, err) ||
         !make_cq(c, s, facts, err) || !make_memory(c, s, err) || !make_qp(c, s, facts, err))
         goto fail;
