@@ -1,10 +1,22 @@
-"""Ratios of two programs from interleaved rounds, with an interval."""
+"""Interleaved rounds of several programs, and ratios of two of them with an interval."""
 import math
 import statistics
+import sys
 
 # Student's t, two-sided 95 %, by degrees of freedom; beyond the table within 0.1 %.
 T95 = [0, 12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
        2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086]
+
+
+def interleave(contestants, rounds):
+    """{name: call} -> {name: [result of each round]}; every other round runs backwards."""
+    results = {name: [] for name in contestants}
+    for i in range(rounds):
+        names = list(contestants)
+        for name in names if i % 2 == 0 else reversed(names):
+            print(f"  round {i + 1} of {rounds}: {name}", file=sys.stderr, flush=True)
+            results[name].append(contestants[name]())
+    return results
 
 
 def interval(values):
