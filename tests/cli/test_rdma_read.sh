@@ -10,6 +10,9 @@ expect 2 "usage: tools/soft-roce" "$soft"
 expect 0 "usage: tools/soft-roce" "$soft" --help
 if [ ! -e /sys/class/infiniband ] && ! modprobe -n -q rdma_rxe 2>/dev/null && ! grep -q ' rxe_newlink' /proc/kallsyms; then
     expect 77 "soft-roce: .*(no rdma_rxe|is missing)" "$soft" up
+    expect 77 "soft-roce: .*(no rdma_rxe|is missing)" "$soft" up --netdev lo
+    expect 77 "soft-roce: .*(no siw|is missing)" "$soft" up --type siw
+    expect 77 "soft-roce: .*(no siw|is missing)" "$soft" up --type siw --netdev lo
     expect 77 "soft-roce: .*kernel $(uname -r) rdma_rxe missing .*memlock .*RDMA devices none " "$soft" doctor
 fi
 if "$numaload" version | grep -q '^without:.*rdma-read'; then

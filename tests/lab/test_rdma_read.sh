@@ -19,6 +19,7 @@ asan=$source_dir/build/asan/numaload
 # messages in $said; load NAME OPTION...: a run, its record in NAME.json, its status in $rc.
 cat >"$out/guest" <<'EOT'
 numaload=$NUMALOAD
+soft=$SOURCE/tools/soft-roce
 serve() {
     said=$LAB_OUT/serve.$((++servers))
     "$numaload" serve --size 16M "$@" >$said.out 2>$said &
@@ -46,7 +47,7 @@ stop() {
 }
 EOT
 guest() {
-    timeout 200 "$lab" run --name $name -- env NUMALOAD="${program:-$numaload}" bash -c '. "$LAB_OUT/guest"; '"$1" >"$work/out" 2>"$work/err" ||
+    timeout 200 "$lab" run --name $name -- env NUMALOAD="${program:-$numaload}" SOURCE="$source_dir" bash -c '. "$LAB_OUT/guest"; '"$1" >"$work/out" 2>"$work/err" ||
         fail "guest: $1: $(tail -n 5 "$work/out" "$work/err")"
 }
 # status NAME N: what the guest said of a run or of serve.
@@ -55,16 +56,21 @@ says() { check "$1 does not say '$2': $(cat "$out/$1.err")" grep -Eq -- "$2" "$o
 # What ended a window is a note of the record.
 notes() { check "$1 does not note '$2': $(grep '"text"' "$out/$1.json")" grep -Eq -- "\"text\".*$2" "$out/$1.json"; }
 
-# Every byte, on both kinds of device. iWARP finds its device by its address: rxe goes first.
+# Every byte, on both kinds of device. iWARP finds its device by its address: rxe goes first, and its
+# place on the interface, which stays, is taken by one of tools/soft-roce.
 shapes='load $dev-one --threads 1 --iodepth 1 --block 1M --window 4s
     load $dev-poll --threads 2 --iodepth 16 --block 4K --completion poll
     load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1'
 guest 'serve --mem node:1; dev=rxe; '"$shapes"'; stop
-    rdma link delete rxe0; rdma link add siw0 type siw netdev eth0
-    serve --mem node:0; dev=siw; '"$shapes"'; stop
-    rdma link delete siw0; rdma link add rxe0 type rxe netdev eth0'
+    rdma link delete rxe0
+    at=$($soft up --type siw --netdev eth0); echo "siw-at $at"
+    serve --mem node:0; dev=nl_siw; '"$shapes"'; stop
+    $soft down; echo "siw-down $?"; ip -o addr show dev eth0; rdma link add rxe0 type rxe netdev eth0'
+status siw-at 10.77.0.1
+status siw-down 0
+check "soft-roce down took more than its device" grep -q "inet 10.77.0.1/24" "$work/out"
 status serve 0
-for dev in rxe siw; do
+for dev in rxe nl_siw; do
     for shape in one poll event; do
         run=$dev-$shape
         status $run 0
@@ -80,15 +86,17 @@ holds "$out/rxe-one.json" 'r["engine"]["transport"]["responder_node"][0]["value"
 holds "$out/rxe-event.json" 'r["engine"]["transport"]["comp_vector"][0]["threads"] >= 1'
 
 # A device of one's own on a veth pair.
-guest 'soft='"$source_dir"'/tools/soft-roce
-    $soft doctor >$LAB_OUT/doctor.out 2>$LAB_OUT/doctor.err; echo "doctor $?"
+guest '$soft doctor >$LAB_OUT/doctor.out 2>$LAB_OUT/doctor.err; echo "doctor $?"
     at=$($soft up) && [ -n "$at" ]; echo "up $?"
     $soft up >$LAB_OUT/twice.out 2>$LAB_OUT/twice.err; echo "twice $?"
+    $soft up --type siw --netdev nosuch >$LAB_OUT/nosuch.out 2>$LAB_OUT/nosuch.err; echo "nosuch $?"
     serve --listen $at --device nl_rxe0; load veth --threads 1; stop
     $soft down; echo "down $?"; ls /sys/class/infiniband /sys/class/net'
 for word in doctor up veth down serve; do status $word 0; done
 status twice 1
 says twice "nl_rxe0 is there already"
+status nosuch 1
+says nosuch "there is no interface nosuch"
 check "doctor: $(cat "$out/doctor.out")" grep -q "rdma_rxe there" "$out/doctor.out"
 holds "$out/veth.json" 'r["engine"]["transport"]["device"][0]["value"] == "nl_rxe0"'
 check "soft-roce down leaves something: $(cat "$work/out")" sh -c "! grep -qE 'nl_|nl-' '$work/out'"
