@@ -126,3 +126,13 @@ valid_record "$out/r.json"
 holds "$out/r.json" 'sum(v["value"] * v["threads"] for v in r["engine"]["transport"]["reconnects"]) >= 4'
 holds "$out/r.json" 'r["verify"]["blocks_wrong"] == 0 and r["windows"][0]["window_ns"] > 13.9e9'
 holds "$out/r.json" 'r["engine"]["transport"]["completion"] == [{"value": "poll", "threads": 2}]'
+
+# Under the sanitizers.
+asan=$source_dir/build/asan/numaload
+if [ -x "$asan" ] && "$asan" version | grep '^engines:.*nfs-rdma' >/dev/null; then
+    numaload=$asan attempt --path $url --once --verify --threads 2 --iodepth 8 --block 64K --nconnect 2 --size 2M
+    check "under the sanitizers: status $rc $(cat "$work/err")" [ $rc = 0 ]
+    check "sanitizer: $(cat "$work/err")" sh -c "! grep -q Sanitizer '$work/err'"
+else
+    echo "no asan build: not run under the sanitizers"
+fi
