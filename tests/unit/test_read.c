@@ -185,6 +185,6 @@ int main(void)
 #else
 int main(void)
 {
-    return 0;
+    return 77;
 }
 #endif
