@@ -15,6 +15,7 @@
 enum { RECV_BYTES = 1024, SEND_MAX = 1024, INLINE_BYTES = 512, POLL_BATCH = 32 };
 #define SEND_FLAG (UINT64_C(1) << 63) /* in wr_id: a send, else a receive */
 #define LOOK_NS UINT64_C(50000000)    /* between two looks at rdma_cm while nothing arrives */
+#define PORT_LOOKS 20                 /* of these without an answer, and the port is looked at */
 #define SERVER_READS 16 /* that fetch the data of our WRITEs at a time; servers insist on some */
 #define GOODBYE_NS UINT64_C(300000000)
 
@@ -32,6 +33,7 @@ struct conn {
     uint32_t send_depth, signal_every, wqe_inline;
     uint64_t head, posted, tail; /* sends written, handed over, known to be sent */
     uint64_t looked_ns;
+    unsigned looks;  /* since something arrived */
     unsigned events; /* CQ events taken and not yet acknowledged */
 };
 
@@ -126,6 +128,27 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
                    ibv_wc_status_str(wc->status));
 }
 
+/* Nothing has arrived. An answer that the server cannot get through makes no error here: only the
+ * port tells that it cannot come. */
+static bool look_around(struct conn *c, struct err *err)
+{
+    struct ibv_port_attr port;
+    uint8_t number = c->cm.id->port_num;
+    const char *why = cm_lost(&c->cm);
+    c->t.lost = why;
+    if (why)
+        return err_set(err, STATUS_FAILED, "%s", why);
+    if (!c->t.outstanding || ++c->looks < PORT_LOOKS)
+        return true;
+    c->looks = 0;
+    if (ibv_query_port(c->cm.id->verbs, number, &port) || port.state == IBV_PORT_ACTIVE)
+        return true;
+    c->t.lost = true;
+    return err_set(err, STATUS_FAILED, "port %u of %s went down (%s) with %u calls outstanding",
+                   number, ibv_get_device_name(c->cm.id->verbs->device),
+                   ibv_port_state_str(port.state), c->t.outstanding);
+}
+
 static void take_events(struct conn *c)
 {
     struct ibv_cq *cq;
@@ -163,17 +186,15 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
                                                  .buffer = (uint32_t)wc->wr_id};
         }
     } while (n == POLL_BATCH && got < max);
-    if (got == 0) {
-        uint64_t now = cm_now_ns();
-        if (now - c->looked_ns >= LOOK_NS) {
-            c->looked_ns = now;
-            const char *why = cm_lost(&c->cm);
-            c->t.lost = why;
-            if (why)
-                return err_set(err, STATUS_FAILED, "%s", why) - 1;
-        }
+    if (got) {
+        c->looks = 0;
+        return (int)got;
     }
-    return (int)got;
+    uint64_t now = cm_now_ns();
+    if (now - c->looked_ns < LOOK_NS)
+        return 0;
+    c->looked_ns = now;
+    return look_around(c, err) ? 0 : -1;
 }
 
 static bool post_receives(struct conn *c, const struct transport_msg *msgs, unsigned n,

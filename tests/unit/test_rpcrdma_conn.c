@@ -288,12 +288,33 @@ static void closed_in_silence(void **state)
     drop(c);
 }
 
+/* A port that is down makes no completion when it is the server that cannot send. */
+static void port_down(void **state)
+{
+    (void)state;
+    struct conn *c = make();
+    struct err err = {0};
+    struct transport_msg msg;
+    unsigned looks = 0;
+    device.port = IBV_PORT_DOWN;
+    for (; looks < 2 * PORT_LOOKS; looks++, c->looked_ns = 0)
+        assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0); /* nothing is waited for */
+    c->t.outstanding = 3;
+    for (looks = 0; c->t.ops->poll(&c->t, &msg, 1, &err) == 0; looks++, c->looked_ns = 0)
+        assert_true(looks < PORT_LOOKS);
+    assert_int_equal(looks, PORT_LOOKS - 1);
+    assert_string_equal(err.text, "port 1 of mlx5_7 went down (down) with 3 calls outstanding");
+    assert_true(c->t.lost);
+    drop(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sends),   cmocka_unit_test(full),
-        cmocka_unit_test(ends),    cmocka_unit_test(invalidated),
-        cmocka_unit_test(refused), cmocka_unit_test(closed_in_silence),
+        cmocka_unit_test(sends),     cmocka_unit_test(full),
+        cmocka_unit_test(ends),      cmocka_unit_test(invalidated),
+        cmocka_unit_test(refused),   cmocka_unit_test(closed_in_silence),
+        cmocka_unit_test(port_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
