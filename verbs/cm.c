@@ -288,6 +288,17 @@ const char *cm_cause(struct cm *cm, bool *removed)
     return cm->lost[0] ? cm->lost : NULL;
 }
 
+const char *cm_port_down(struct cm *cm)
+{
+    struct ibv_port_attr port;
+    uint8_t number = cm->id->port_num;
+    if (ibv_query_port(cm->id->verbs, number, &port) || port.state == IBV_PORT_ACTIVE)
+        return NULL;
+    snprintf(cm->port, sizeof(cm->port), "port %u of %s went down (%s)", number,
+             ibv_get_device_name(cm->id->verbs->device), ibv_port_state_str(port.state));
+    return cm->port;
+}
+
 void cm_close(struct cm *cm)
 {
     if (cm->id) {

@@ -15,6 +15,7 @@ struct cm {
     bool connected;
     bool removed;   /* the device */
     char lost[256]; /* why the connection is over, "" while it is not */
+    char port[128]; /* text of cm_port_down */
 };
 
 /* What came with the acceptance. */
@@ -43,6 +44,10 @@ const char *cm_lost(struct cm *cm);
 /* Why a request has failed, for use once after it did: waits up to 0.5 s for the event, and notices
  * a device that is gone without one. NULL: nothing is known; else as cm_lost. */
 const char *cm_cause(struct cm *cm, bool *removed);
+
+/* "port 1 of rxe0 went down (down)", valid until the next call; NULL: the port is active, or says
+ * nothing. */
+const char *cm_port_down(struct cm *cm);
 
 /* Disconnects, destroys the queue pair and the rest; what is outstanding is over then. */
 void cm_close(struct cm *cm);

@@ -311,6 +311,7 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
 {
     bool removed;
     const char *to = r->cm.to.text, *lost = cm_cause(&r->cm, &removed);
+    const char *down = cm_port_down(&r->cm);
     char text[sizeof(r->why)];
     int error = EIO;
     switch (wc->status) {
@@ -321,6 +322,11 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
         error = EACCES;
         break;
     case IBV_WC_RETRY_EXC_ERR:
+        if (down) {
+            snprintf(text, sizeof(text), "%s with READs outstanding", down);
+            error = ENETDOWN;
+            break;
+        }
         snprintf(text, sizeof(text),
                  "%s does not answer (retries exceeded): the responder, its host or a link is down",
                  to);
@@ -389,22 +395,21 @@ static int take(struct reader *r, struct read_done *done, unsigned max)
 /* Nothing came for a while: is there still somebody who could send it? */
 static int look_around(struct reader *r)
 {
-    struct ibv_port_attr port;
     char text[sizeof(r->why)];
     const char *lost = cm_lost(&r->cm);
     unsigned waiting = (unsigned)(r->posted - r->done);
-    const char *device = ibv_get_device_name(r->cm.id->verbs->device);
     if (lost) {
         bool removed;
         lost = cm_cause(&r->cm, &removed);
         snprintf(text, sizeof(text), "%s with %u READs outstanding", lost, waiting);
         return broken(r, removed ? ENODEV : ECONNRESET, text);
     }
-    if (!waiting || cm_now_ns() - r->progress_ns < STALLED_NS ||
-        ibv_query_port(r->cm.id->verbs, r->cm.id->port_num, &port) || port.state == IBV_PORT_ACTIVE)
+    if (!waiting || cm_now_ns() - r->progress_ns < STALLED_NS)
         return 0;
-    snprintf(text, sizeof(text), "port %u of %s went down (%s) with %u READs outstanding",
-             r->cm.id->port_num, device, ibv_port_state_str(port.state), waiting);
+    const char *down = cm_port_down(&r->cm);
+    if (!down)
+        return 0;
+    snprintf(text, sizeof(text), "%s with %u READs outstanding", down, waiting);
     return broken(r, ENETDOWN, text);
 }
 

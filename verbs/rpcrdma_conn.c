@@ -98,12 +98,9 @@ static bool lost(struct conn *c, struct err *err)
     }
     if (why)
         return err_set(err, STATUS_FAILED, "%s", why);
-    struct ibv_port_attr port;
-    uint8_t number = c->cm.id->port_num;
-    if (ibv_query_port(c->cm.id->verbs, number, &port) == 0 && port.state != IBV_PORT_ACTIVE)
-        return err_set(err, STATUS_FAILED, "the connection to %s is over: port %u of %s is %s",
-                       c->cm.to.text, number, ibv_get_device_name(c->cm.id->verbs->device),
-                       ibv_port_state_str(port.state));
+    why = cm_port_down(&c->cm);
+    if (why)
+        return err_set(err, STATUS_FAILED, "the connection to %s is over: %s", c->cm.to.text, why);
     return err_set(err, STATUS_FAILED,
                    "the connection to %s is over: the device stopped its queue pair and says no "
                    "more",
@@ -116,6 +113,9 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return lost(c, err);
     c->t.lost = wc->status == IBV_WC_RETRY_EXC_ERR;
+    const char *down = c->t.lost ? cm_port_down(&c->cm) : NULL;
+    if (down)
+        return err_set(err, STATUS_FAILED, "%s with %u calls outstanding", down, c->t.outstanding);
     if (c->t.lost)
         return err_set(err, STATUS_FAILED,
                        "%s does not acknowledge any more (%s): it is down, or the link to it is",
@@ -132,8 +132,6 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
  * port tells that it cannot come. */
 static bool look_around(struct conn *c, struct err *err)
 {
-    struct ibv_port_attr port;
-    uint8_t number = c->cm.id->port_num;
     const char *why = cm_lost(&c->cm);
     c->t.lost = why;
     if (why)
@@ -141,12 +139,10 @@ static bool look_around(struct conn *c, struct err *err)
     if (!c->t.outstanding || ++c->looks < PORT_LOOKS)
         return true;
     c->looks = 0;
-    if (ibv_query_port(c->cm.id->verbs, number, &port) || port.state == IBV_PORT_ACTIVE)
-        return true;
-    c->t.lost = true;
-    return err_set(err, STATUS_FAILED, "port %u of %s went down (%s) with %u calls outstanding",
-                   number, ibv_get_device_name(c->cm.id->verbs->device),
-                   ibv_port_state_str(port.state), c->t.outstanding);
+    why = cm_port_down(&c->cm);
+    c->t.lost = why;
+    return !why ||
+           err_set(err, STATUS_FAILED, "%s with %u calls outstanding", why, c->t.outstanding);
 }
 
 static void take_events(struct conn *c)

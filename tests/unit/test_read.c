@@ -3,6 +3,7 @@
 
 #ifdef HAVE_VERBS
 #define cm_cause scripted_cause
+#define cm_port_down scripted_port_down
 #include "../../verbs/read.c" /* struct reader is not in its header */
 
 #define DEPTH 5
@@ -15,6 +16,7 @@ static struct {
     enum ibv_wc_status status; /* of the last one that is due */
     int refuse;                /* the errno of every post */
     const char *cause;         /* what cm_cause knows */
+    const char *down;          /* what the port says */
     bool removed;
 } device;
 
@@ -23,6 +25,12 @@ const char *scripted_cause(struct cm *cm, bool *removed)
     (void)cm;
     *removed = device.removed;
     return device.cause;
+}
+
+const char *scripted_port_down(struct cm *cm)
+{
+    (void)cm;
+    return device.down;
 }
 
 static int post(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -115,9 +123,10 @@ static void every_read_comes_back_once(void **state)
     drop_reader(r);
 }
 
-static void failed_with(enum ibv_wc_status status, int error, const char *why)
+static void failed_with(enum ibv_wc_status status, const char *down, int error, const char *why)
 {
     struct reader *r = make();
+    device.down = down;
     struct read_done done[DEPTH];
     for (unsigned i = 0; i < DEPTH; i++)
         reader_add(r, i, NULL, 8 * i, 100 + i);
@@ -167,10 +176,14 @@ static void refusals_are_explained(void **state)
 static void failures_are_said(void **state)
 {
     (void)state;
-    failed_with(IBV_WC_REM_ACCESS_ERR, EACCES, "peer:1 refuses key 0x4d (remote access error)");
-    failed_with(IBV_WC_RETRY_EXC_ERR, ETIMEDOUT, "peer:1 does not answer (retries exceeded)");
-    failed_with(IBV_WC_WR_FLUSH_ERR, ECONNRESET, "closed the connection with READs outstanding");
-    failed_with(IBV_WC_LOC_PROT_ERR, EIO, "local protection error");
+    failed_with(IBV_WC_REM_ACCESS_ERR, NULL, EACCES,
+                "peer:1 refuses key 0x4d (remote access error)");
+    failed_with(IBV_WC_RETRY_EXC_ERR, "port 1 of mlx5_7 went down (down)", ENETDOWN,
+                "port 1 of mlx5_7 went down (down) with READs outstanding");
+    failed_with(IBV_WC_RETRY_EXC_ERR, NULL, ETIMEDOUT, "peer:1 does not answer (retries exceeded)");
+    failed_with(IBV_WC_WR_FLUSH_ERR, NULL, ECONNRESET,
+                "closed the connection with READs outstanding");
+    failed_with(IBV_WC_LOC_PROT_ERR, NULL, EIO, "local protection error");
 }
 
 int main(void)
