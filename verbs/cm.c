@@ -18,6 +18,7 @@
 #define CAUSE_MS 500
 /* IB_CM_REJ_* of the InfiniBand specification, table "REJ reason", as the kernel passes them. */
 #define REJECT_NO_LISTENER 8
+#define REJECT_STALE 10
 #define REJECT_BY_PEER 28
 
 uint64_t cm_now_ns(void)
@@ -205,6 +206,12 @@ static bool rejected_text(const struct cm *cm, int status, struct err *err)
                        "%s: connection refused: nobody listens on this port (start 'numaload "
                        "serve' there)",
                        cm->to.text);
+    if (status == REJECT_STALE)
+        return err_set(
+            err, STATUS_FAILED,
+            "%s: the peer still had a connection of this machine that was cut off without "
+            "a word (stale connection); it drops it now: try again",
+            cm->to.text);
     if (status == REJECT_BY_PEER)
         return err_set(err, STATUS_FAILED, "%s: the peer rejected the connection", cm->to.text);
     return err_set(err, STATUS_FAILED, "%s: the connection was rejected, reason %d", cm->to.text,
@@ -232,7 +239,7 @@ bool cm_connect(struct cm *cm, const void *data, uint8_t bytes, uint8_t reads, u
         take_answer(answer, event);
         cm->connected = true;
     } else if (event && event->event == RDMA_CM_EVENT_REJECTED) {
-        *rejected = true;
+        *rejected = event->status != REJECT_STALE;
         take_answer(answer, event);
         rejected_text(cm, event->status, err);
     } else {

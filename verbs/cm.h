@@ -33,7 +33,7 @@ bool cm_resolve(struct cm *cm, const struct address *to, const char *device, str
 
 /* Connects the queue pair that the caller has made with rdma_create_qp. `reads` is how many READs
  * this side wants on the wire, `answers` how many of the peer's it answers at a time. A rejection
- * sets *answer too: its data may say why. */
+ * by the listener's will sets *rejected and *answer: its data may say why. */
 bool cm_connect(struct cm *cm, const void *data, uint8_t bytes, uint8_t reads, uint8_t answers,
                 struct cm_answer *answer, bool *rejected, struct err *err);
 
