@@ -334,7 +334,9 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
         break;
     case IBV_WC_WR_FLUSH_ERR:
         snprintf(text, sizeof(text), "%s with READs outstanding",
-                 lost ? lost : "the connection broke");
+                 lost   ? lost
+                 : down ? down
+                        : "the connection broke");
         error = removed ? ENODEV : ECONNRESET;
         break;
     default:

@@ -148,6 +148,22 @@ static void failed_with(enum ibv_wc_status status, const char *down, int error, 
     drop_reader(r);
 }
 
+static void flushed_without_a_word(void **state)
+{
+    (void)state;
+    struct reader *r = make();
+    struct read_done done[DEPTH];
+    device.cause = NULL;
+    device.down = "port 1 of mlx5_7 went down (down)";
+    reader_add(r, 0, NULL, 0, 100);
+    assert_int_equal(reader_ring(r), 0);
+    device.complete = 1;
+    device.status = IBV_WC_WR_FLUSH_ERR;
+    assert_int_equal(reader_poll(r, done, DEPTH, 0), 1);
+    assert_contains(reader_why(r), "port 1 of mlx5_7 went down (down) with READs outstanding");
+    drop_reader(r);
+}
+
 static void refused_with(const char *cause, bool removed, int error, const char *why)
 {
     struct reader *r = make();
@@ -191,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_comes_back_once),
         cmocka_unit_test(failures_are_said),
+        cmocka_unit_test(flushed_without_a_word),
         cmocka_unit_test(refusals_are_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
