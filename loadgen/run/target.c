@@ -252,6 +252,9 @@ static bool add_file(struct target *t, const char *path, const struct profile *p
         goto out;
     struct target_file *f = &t->files[t->files_n - 1];
     f->device = device;
+    f->made = missing && writes;
+    f->dev = device ? st.st_rdev : st.st_dev;
+    f->ino = device ? 0 : st.st_ino;
     if (!check_alignment(fd, path, p, err) || !check_holes(fd, f, &st, p, err) ||
         !check_note(f, true, p, err))
         goto out;
@@ -286,13 +289,55 @@ static bool add_path(const char *path, void *arg)
     return true;
 }
 
+static int by_identity(const void *a, const void *b)
+{
+    const struct target_file *x = *(struct target_file *const *)a;
+    const struct target_file *y = *(struct target_file *const *)b;
+    if (x->device != y->device)
+        return x->device ? 1 : -1;
+    if (x->dev != y->dev)
+        return x->dev > y->dev ? 1 : -1;
+    if (x->ino != y->ino)
+        return x->ino > y->ino ? 1 : -1;
+    return x > y ? 1 : -1; /* as given */
+}
+
+static bool same(const struct target_file *x, const struct target_file *y)
+{
+    return x->device == y->device && x->dev == y->dev && x->ino == y->ino;
+}
+
+/* Two threads would write the same block at once, each as if it were of a file of its own. */
+static bool refuse_twice(const struct target *t, struct err *err)
+{
+    const struct target_file **order = calloc(t->files_n + 1, sizeof(*order));
+    if (!order)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    for (unsigned i = 0; i < t->files_n; i++)
+        order[i] = &t->files[i];
+    qsort(order, t->files_n, sizeof(*order), by_identity);
+    bool ok = true;
+    for (unsigned i = 1; i < t->files_n && ok; i++)
+        if (same(order[i - 1], order[i]))
+            ok = err_set(err, STATUS_USAGE,
+                         "%s and %s are the same file, which would be written twice at once; give "
+                         "it once",
+                         order[i - 1]->path, order[i]->path);
+    free(order);
+    return ok;
+}
+
 bool target_open(struct target *t, const struct profile *p, struct err *err)
 {
     struct adding adding = {t, p, err};
-    for (char **path = p->paths; path && *path; path++)
-        if (!expand_files(*path, add_path, &adding, err))
-            return false;
-    return true;
+    bool ok = true;
+    for (char **path = p->paths; path && *path && ok; path++)
+        ok = expand_files(*path, add_path, &adding, err);
+    ok = ok && (!profile_writes(p) || refuse_twice(t, err));
+    for (unsigned i = 0; i < t->files_n && !ok; i++)
+        if (t->files[i].made)
+            unlink(t->files[i].path);
+    return ok;
 }
 
 bool target_begin_write(const struct target *t, const struct profile *p, struct err *err)

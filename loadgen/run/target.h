@@ -7,6 +7,8 @@
 
 #include "../profile.h"
 
+#include <sys/types.h>
+
 struct target_file {
     char *path;
     uint64_t bytes;       /* of the whole file or device */
@@ -14,6 +16,9 @@ struct target_file {
     uint64_t first_block; /* number of its first block */
     uint64_t end_block;   /* number after its last block, which may be shorter than `block` */
     bool device;          /* a block device */
+    bool made;            /* by target_open, for a write */
+    dev_t dev;            /* with ino what it is under any name; of a block device its number, */
+    ino_t ino;            /* and 0 */
     bool noted;           /* its note says that all of it was written, with the profile's salt */
     char filesystem[32];  /* type in /proc/self/mountinfo, or "unknown" */
     char *source;         /* what is mounted there, or NULL */
@@ -36,7 +41,8 @@ bool target_add(struct target *t, const char *path, uint64_t bytes, const char *
  * directory without files, direct I/O that the file system refuses or wants aligned otherwise
  * (statx(2), STATX_DIOALIGN); to read: holes and unwritten extents without allow_sparse, data that
  * was written with another salt than verify has; to write: a device, or a file that numaload did
- * not write, without allow_overwrite. */
+ * not write, without allow_overwrite, or the same file twice, whatever its names are. What it made
+ * is gone again when it refuses. */
 bool target_open(struct target *t, const struct profile *p, struct err *err);
 
 /* Cuts the files into blocks, once all are added. Refuses an empty file and one that is smaller

@@ -99,6 +99,17 @@ expect 1 "precious is there already and was not written by numaload.*--allow-ove
 check "it was left alone" cmp -s "$work/a" "$work/precious"
 once --path "$work/precious" --rw write --allow-overwrite --salt 3 --threads 2 --iodepth 2
 check "--allow-overwrite: status 0, not $rc" [ $rc = 0 ]
+# Nor is a file written twice at once, whatever its names; to read it so is somebody's wish.
+ln -s a "$work/soft"
+ln "$work/a" "$work/hard"
+for name in a soft hard; do
+    expect 2 "/a and $work/$name are the same file.*give it once" "$n" run --path "$work/b" --path "$work/a" \
+        --path "$work/$name" --rw write --window 1s --allow-overwrite
+    once --path "$work/a" --path "$work/$name" --threads 2 --iodepth 1
+    check "$name read beside a: status 0, not $rc" [ $rc = 0 ]
+done
+expect 2 "twin and $work/twin are the same file" "$n" prepare --path "$work/twin" --path "$work/twin" --size 1M
+check "what a refused write had made is gone" [ ! -e "$work/twin" ]
 # A write that was cut off leaves a file that nobody takes for whole.
 expect 0 "" "$n" run --path "$work/part" --rw randwrite --size 64M --block 4K --threads 1 \
     --iodepth 1 --ramp 0s --window 1s --limit-thread 400K
