@@ -1,19 +1,13 @@
 #include "order.h"
 
-uint64_t order_next(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
+#include "rng.h"
 
 /* Below n without the bias of a plain remainder. */
 static uint64_t below(uint64_t *state, uint64_t n)
 {
     uint64_t reject = (UINT64_MAX - n + 1) % n, r;
     do
-        r = order_next(state);
+        r = splitmix_next(state);
     while (r < reject);
     return r % n;
 }
@@ -23,7 +17,7 @@ void order_random(uint64_t seed, unsigned block, unsigned *cells, unsigned n)
     uint64_t state = seed, stream = 0;
     /* The block's sequence starts at a number drawn for it, not a few steps into another's. */
     for (unsigned i = 0; i <= block; i++)
-        stream = order_next(&state);
+        stream = splitmix_next(&state);
     for (unsigned i = 0; i < n; i++)
         cells[i] = i;
     for (unsigned i = n; i > 1; i--) {

@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One step of splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t order_next(uint64_t *state);
-
 /* Fills cells[0 .. n-1] with a permutation of 0 .. n-1, every one as likely as any other: Fisher
  * and Yates, with numbers from splitmix64. Each block (counted from 0) has a sequence of its own,
  * so that more blocks never change the order of earlier ones. */

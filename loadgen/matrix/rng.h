@@ -1,5 +1,6 @@
-/* Seeded random numbers for statistics: xoshiro256** (Blackman and Vigna, 2018), seeded by
- * splitmix64. The same seed gives the same report on every machine. */
+/* Seeded random numbers: xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64, for
+ * statistics; splitmix64 itself for the order of runs. The same seed gives the same report and
+ * order on every machine. */
 #ifndef NUMALOAD_RNG_H
 #define NUMALOAD_RNG_H
 
@@ -9,15 +10,20 @@ struct rng {
     uint64_t s[4];
 };
 
+/* One step of splitmix64 (Steele, Lea, Flood 2014). */
+static inline uint64_t splitmix_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 static inline struct rng rng_seed(uint64_t seed)
 {
     struct rng r;
-    for (int i = 0; i < 4; i++) {
-        uint64_t z = (seed += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        r.s[i] = z ^ (z >> 31);
-    }
+    for (int i = 0; i < 4; i++)
+        r.s[i] = splitmix_next(&seed);
     return r;
 }
 
