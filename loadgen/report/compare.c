@@ -2,12 +2,12 @@
 
 #include "../matrix/words.h"
 #include "fmt.h"
+#include "maker.h"
 #include "study_json.h"
 #include "study_report.h"
 #include "view.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,31 +93,6 @@ static bool against(const struct study *a, const struct study *b, size_t only,
     free(runs);
     free(pairs);
     return ok;
-}
-
-struct maker {
-    struct table_list *list;
-    struct table *t;
-    const struct study *a, *b;
-    bool failed;
-};
-
-static void begin(struct maker *m, size_t columns, const char *title)
-{
-    m->t = table_begin(m->list, columns, title);
-    m->failed |= !m->t;
-}
-
-static void cell(struct maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void cell(struct maker *m, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (!m->failed)
-        m->failed = !table_cell(m->t, "%s", text);
 }
 
 static void side(struct maker *m, const char *name, const struct study *s)

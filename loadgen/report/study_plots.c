@@ -67,12 +67,51 @@ static bool throughput(FILE *gp, const struct plot_data *data)
     return true;
 }
 
-/* Clustered bars: a group a row, a bar a cell that has any; gnuplot fails on one without. */
-static void bars(FILE *gp, const bool *has, size_t columns)
+static size_t bar_cells(const struct study *s)
 {
+    return s->cells_n < BAR_CELLS ? s->cells_n : BAR_CELLS;
+}
+
+/* Clustered bars: a group a row, a bar a cell that has any. */
+struct bars {
+    FILE *gp;
+    size_t cells, drawn;
+    bool has[BAR_CELLS];
+};
+
+static struct bars bars_begin(FILE *gp, const struct study *s)
+{
+    fprintf(gp, "$d << EOD\n");
+    return (struct bars){.gp = gp, .cells = bar_cells(s)};
+}
+
+/* heights[i]: of cell i; not finite: it has no bar. */
+static void bars_row(struct bars *b, const char *group, const double *heights)
+{
+    fprintf(b->gp, "%s", group);
+    for (size_t i = 0; i < b->cells; i++) {
+        bool draw = isfinite(heights[i]);
+        b->has[i] |= draw;
+        b->drawn += draw;
+        if (draw)
+            fprintf(b->gp, " %.6g", heights[i]);
+        else
+            fprintf(b->gp, " NaN");
+    }
+    fprintf(b->gp, "\n");
+}
+
+/* `axes`: commands for gnuplot. It fails on a column without a figure. */
+static bool bars_end(const struct bars *b, const char *axes)
+{
+    FILE *gp = b->gp;
     const char *before = "plot";
-    for (size_t i = 0; i < columns; i++) {
-        if (!has[i])
+    fprintf(gp,
+            "EOD\nset style data histograms\nset style histogram clustered gap 1\n"
+            "set style fill solid 0.75 noborder\n%s\nset grid y\n",
+            axes);
+    for (size_t i = 0; i < b->cells; i++) {
+        if (!b->has[i])
             continue;
         /* a cell has its colour in all plots */
         fprintf(gp, "%s $d using %zu:xtic(1) lt %zu title '%s'", before, i + 2, i + 1,
@@ -80,11 +119,7 @@ static void bars(FILE *gp, const bool *has, size_t columns)
         before = ",";
     }
     fprintf(gp, "\n");
-}
-
-static size_t bar_cells(const struct study *s)
-{
-    return s->cells_n < BAR_CELLS ? s->cells_n : BAR_CELLS;
+    return b->drawn > 0;
 }
 
 static bool idle(FILE *gp, const struct plot_data *data)
@@ -92,36 +127,24 @@ static bool idle(FILE *gp, const struct plot_data *data)
     const struct study *s = data->study;
     json_t *nodes = json_object(), *value;
     const char *node;
-    bool has[BAR_CELLS] = {false};
-    size_t any = 0, of;
     for (size_t i = 0; i < s->counted_n; i++) {
         json_t *by_node = (json_t *)view_at(s->runs[s->counted_at[i]].window, "cpu.by_node");
         if (json_object_size(by_node) != json_object_size(nodes))
             json_object_update_missing(nodes, by_node);
     }
-    fprintf(gp, "$d << EOD\n");
+    struct bars b = bars_begin(gp, s);
     json_object_foreach(nodes, node, value)
     {
-        char metric[64];
-        fprintf(gp, "node%s", plot_word(node).s);
+        char metric[64], group[64];
+        double idle_percent[BAR_CELLS];
+        snprintf(group, sizeof(group), "node%.40s", plot_word(node).s);
         snprintf(metric, sizeof(metric), "idle_percent.%.40s", node);
-        for (size_t i = 0; i < bar_cells(s); i++) {
-            double v = study_median(s, i, metric, &of);
-            any += of;
-            has[i] |= isfinite(v);
-            if (isfinite(v))
-                fprintf(gp, " %.4g", v);
-            else
-                fprintf(gp, " NaN");
-        }
-        fprintf(gp, "\n");
+        for (size_t i = 0; i < b.cells; i++)
+            idle_percent[i] = study_median(s, i, metric, NULL);
+        bars_row(&b, group, idle_percent);
     }
     json_decref(nodes);
-    fprintf(gp, "EOD\nset style data histograms\nset style histogram clustered gap 1\n"
-                "set style fill solid 0.75 noborder\nset ylabel 'idle, %%'\nset yrange [0:100]\n"
-                "set grid y\n");
-    bars(gp, has, bar_cells(s));
-    return any > 0;
+    return bars_end(&b, "set ylabel 'idle, %'\nset yrange [0:100]");
 }
 
 static bool counters(FILE *gp, const struct plot_data *data)
@@ -129,39 +152,26 @@ static bool counters(FILE *gp, const struct plot_data *data)
     const struct study *s = data->study;
     json_t *names = study_counters(s), *value;
     const char *name;
-    bool has[BAR_CELLS] = {false};
-    size_t any = 0;
-    fprintf(gp, "$d << EOD\n");
+    struct bars b = bars_begin(gp, s);
     json_object_foreach(names, name, value)
     {
         char metric[128];
         double rates[BAR_CELLS];
         bool moved = false;
-        for (size_t i = 0; i < bar_cells(s); i++) {
-            snprintf(metric, sizeof(metric), "slab_per_gib.%.100s", name);
+        snprintf(metric, sizeof(metric), "slab_per_gib.%.100s", name);
+        for (size_t i = 0; i < b.cells; i++) {
             rates[i] = study_median(s, i, metric, NULL);
             moved |= rates[i] > 0;
+            if (!(rates[i] > 0))
+                rates[i] = NAN; /* 0 has no place on a logarithmic axis */
         }
-        if (!moved)
-            continue;
         struct plot_word w = plot_word(name);
-        fprintf(gp, "%s", *w.s ? w.s : "x");
-        for (size_t i = 0; i < bar_cells(s); i++) {
-            has[i] |= rates[i] > 0;
-            if (rates[i] > 0)
-                fprintf(gp, " %.6g", rates[i]);
-            else
-                fprintf(gp, " NaN");
-        }
-        fprintf(gp, "\n");
-        any++;
+        if (moved)
+            bars_row(&b, *w.s ? w.s : "x", rates);
     }
     json_decref(names);
-    fprintf(gp, "EOD\nset style data histograms\nset style histogram clustered gap 1\n"
-                "set style fill solid 0.75 noborder\nset logscale y\nset format y '%%.0s%%c'\n"
-                "set ylabel 'count per GiB read'\nset xtics rotate by -35\nset grid y\n");
-    bars(gp, has, bar_cells(s));
-    return any > 0;
+    return bars_end(&b, "set logscale y\nset format y '%.0s%c'\n"
+                        "set ylabel 'count per GiB read'\nset xtics rotate by -35");
 }
 
 /* Each run against the mean of its cell, in the order of the series. */

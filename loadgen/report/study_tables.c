@@ -1,6 +1,7 @@
 #include "../matrix/metric.h"
 #include "../matrix/words.h"
 #include "fmt.h"
+#include "maker.h"
 #include "study_report.h"
 #include "text.h"
 #include "view.h"
@@ -11,32 +12,6 @@
 #include <string.h>
 
 #define LEFT_OUT_MAX 40 /* lines; the others are counted */
-
-/* A builder that remembers failure: memory is asked for in hundreds of places. */
-struct maker {
-    struct table_list *list;
-    struct table *t;
-    const struct study *s;
-    bool failed;
-};
-
-static void begin(struct maker *m, size_t columns, const char *title)
-{
-    m->t = table_begin(m->list, columns, title);
-    m->failed |= !m->t;
-}
-
-static void cell(struct maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void cell(struct maker *m, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (!m->failed)
-        m->failed = !table_cell(m->t, "%s", text);
-}
 
 static void note(struct maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(struct maker *m, const char *fmt, ...)

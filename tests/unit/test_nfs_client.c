@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "peer_quiet.h"
+
 enum { MESSAGES = 64, RKEY = 0x5eed, BLOCK = 8192, READ = 4096, SLOTS = 4 };
 
 struct message {
@@ -53,13 +55,6 @@ static void peer_send(struct transport *t, size_t bytes)
     p->sent[p->sent_n++].bytes = bytes;
 }
 
-static bool peer_flush(struct transport *t, struct err *err)
-{
-    (void)t;
-    (void)err;
-    return true;
-}
-
 static int peer_poll(struct transport *t, struct transport_msg *msgs, unsigned max, struct err *err)
 {
     struct peer *p = (struct peer *)t;
@@ -70,30 +65,6 @@ static int peer_poll(struct transport *t, struct transport_msg *msgs, unsigned m
     for (; n < max && p->taken < p->inbox_n; n++, p->taken++)
         msgs[n] = (struct transport_msg){p->inbox[p->taken].data, p->inbox[p->taken].bytes, 0};
     return (int)n;
-}
-
-static bool peer_release(struct transport *t, const struct transport_msg *msgs, unsigned n,
-                         struct err *err)
-{
-    (void)t;
-    (void)msgs;
-    (void)n;
-    (void)err;
-    return true;
-}
-
-static bool peer_arm(struct transport *t, struct err *err)
-{
-    (void)t;
-    (void)err;
-    return true;
-}
-
-static unsigned peer_fds(const struct transport *t, struct pollfd *fds)
-{
-    (void)t;
-    (void)fds;
-    return 0;
 }
 
 static const struct transport_ops peer_ops = {peer_next,    peer_send, peer_flush, peer_poll,

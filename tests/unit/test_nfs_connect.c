@@ -9,6 +9,7 @@
 #include "../../verbs/nfs_connect.h"
 #include "../../verbs/rpcrdma_msg.h"
 #include "../../verbs/xdr.h"
+#include "peer_quiet.h"
 
 #include <string.h>
 
@@ -40,13 +41,6 @@ static void peer_send(struct transport *t, size_t bytes)
     peer.waiting = true;
 }
 
-static bool peer_flush(struct transport *t, struct err *err)
-{
-    (void)t;
-    (void)err;
-    return true;
-}
-
 static int peer_poll(struct transport *t, struct transport_msg *msgs, unsigned max, struct err *err)
 {
     (void)max;
@@ -67,30 +61,6 @@ static int peer_poll(struct transport *t, struct transport_msg *msgs, unsigned m
         xdr_put_u32(&out, words[i]);
     msgs[0] = (struct transport_msg){.data = peer.reply, .bytes = xdr_written(&out)};
     return 1;
-}
-
-static bool peer_release(struct transport *t, const struct transport_msg *msgs, unsigned n,
-                         struct err *err)
-{
-    (void)t;
-    (void)msgs;
-    (void)n;
-    (void)err;
-    return true;
-}
-
-static bool peer_arm(struct transport *t, struct err *err)
-{
-    (void)t;
-    (void)err;
-    return true;
-}
-
-static unsigned peer_fds(const struct transport *t, struct pollfd *fds)
-{
-    (void)t;
-    (void)fds;
-    return 0;
 }
 
 static void peer_close(struct transport *t)
