@@ -1,4 +1,4 @@
-/* The NFS sampler: what the client counted on the mount under load, from mountstats. */
+/* The NFS sampler: what the client counted on the mounts under load, from mountstats. */
 #define _GNU_SOURCE
 #include "jsontext.h"
 #include "kept.h"
@@ -18,29 +18,42 @@
 #define RETRANSMITTED_MAX                                                                          \
     0.001 /* of the READs; above it the window measures the network's trouble */
 
+/* A mount under load. */
+struct mounted {
+    char *path;                /* of a file on it */
+    struct mount_stats *stats; /* [edge] */
+    int *error;                /* [edge] */
+};
+
 struct nfs_sampler {
     struct sampler base;
     char reason[512];
-    char *path;
     unsigned edges_max;
     size_t raw_bytes;
     struct kept_file file;
     char *raw;
     ssize_t raw_len;
-    struct mount_stats *stats; /* [edge] */
-    int *error;                /* [edge] */
+    struct mounted *mounts;
+    unsigned mounts_n;
 };
+
+static void free_mount(struct mounted *m)
+{
+    free(m->path);
+    free(m->stats);
+    free(m->error);
+}
 
 static void nfs_close(struct sampler *base)
 {
     struct nfs_sampler *s = (struct nfs_sampler *)base;
     if (!s)
         return;
-    free(s->path);
     kept_close(&s->file);
+    for (unsigned i = 0; i < s->mounts_n; i++)
+        free_mount(&s->mounts[i]);
+    free(s->mounts);
     free(s->raw);
-    free(s->stats);
-    free(s->error);
     free(s);
 }
 
@@ -60,41 +73,66 @@ static ssize_t size_buffer(struct nfs_sampler *s)
     return -EFBIG;
 }
 
-/* A run without NFS is not worth a warning: it was asked for. */
-static void find_mount(struct nfs_sampler *s)
+static bool add_mount(struct nfs_sampler *s, const char *path)
+{
+    struct mounted *grown = realloc(s->mounts, (s->mounts_n + 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    s->mounts = grown;
+    char *real = sysroot_live() ? realpath(path, NULL) : NULL;
+    struct mounted *m = &s->mounts[s->mounts_n++];
+    *m = (struct mounted){.path = real ? real : strdup(path),
+                          .stats = calloc(s->edges_max, sizeof(*m->stats)),
+                          .error = calloc(s->edges_max, sizeof(*m->error))};
+    return m->path && m->stats && m->error;
+}
+
+/* Keeps those on NFS. A run without any is not worth a warning: it was asked for. */
+static void find_mounts(struct nfs_sampler *s)
 {
     struct mount_stats m;
-    if (!s->path) {
+    if (!s->mounts_n) {
         snprintf(s->reason, sizeof(s->reason), "no file is read");
         return;
     }
     ssize_t n = size_buffer(s);
-    if (n < 0)
+    if (n < 0) {
         snprintf(s->reason, sizeof(s->reason), MOUNTSTATS ": %s", strerror((int)-n));
-    else if (!mountstats_find(s->raw, (size_t)n, s->path, &m))
-        snprintf(s->reason, sizeof(s->reason), "no mount in " MOUNTSTATS " holds %.300s", s->path);
-    else if (!m.nfs)
-        snprintf(s->reason, sizeof(s->reason), "the file is on %s, not on NFS", m.fstype);
+        return;
+    }
+    unsigned kept = 0;
+    for (unsigned i = 0; i < s->mounts_n; i++) {
+        bool found = mountstats_find(s->raw, (size_t)n, s->mounts[i].path, &m);
+        if (found && m.nfs) {
+            s->mounts[kept++] = s->mounts[i];
+            continue;
+        }
+        if (!found && !s->reason[0])
+            snprintf(s->reason, sizeof(s->reason), "no mount in " MOUNTSTATS " holds %.300s",
+                     s->mounts[i].path);
+        else if (!s->reason[0])
+            snprintf(s->reason, sizeof(s->reason), "the file is on %s, not on NFS", m.fstype);
+        free_mount(&s->mounts[i]);
+    }
+    s->mounts_n = kept;
+    if (kept)
+        s->reason[0] = '\0';
 }
 
 static struct sampler *nfs_open(const struct sample_ctx *ctx, struct err *err)
 {
     struct nfs_sampler *s = calloc(1, sizeof(*s));
-    if (!s)
-        goto no_memory;
-    s->edges_max = ctx->edges_max;
-    s->stats = calloc(ctx->edges_max, sizeof(*s->stats));
-    s->error = calloc(ctx->edges_max, sizeof(*s->error));
-    if (ctx->path) {
-        s->path = sysroot_live() ? realpath(ctx->path, NULL) : NULL;
-        if (!s->path && !(s->path = strdup(ctx->path)))
-            goto no_memory;
+    bool ok = s != NULL;
+    if (ok)
+        s->edges_max = ctx->edges_max;
+    if (ok && ctx->path)
+        ok = add_mount(s, ctx->path);
+    for (const char *const *path = ctx->more_paths; ok && path && *path; path++)
+        ok = add_mount(s, *path);
+    if (ok) {
+        find_mounts(s);
+        return &s->base;
     }
-    if (!s->stats || !s->error)
-        goto no_memory;
-    find_mount(s);
-    return &s->base;
-no_memory:
     nfs_close(s ? &s->base : NULL);
     err_set(err, STATUS_FAILED, "nfs sampler: out of memory");
     return NULL;
@@ -112,9 +150,13 @@ static void nfs_settle(struct sampler *base, unsigned edge)
     struct nfs_sampler *s = (struct nfs_sampler *)base;
     if (s->reason[0] || edge >= s->edges_max)
         return;
-    s->error[edge] = s->raw_len < 0 ? (int)s->raw_len : 0;
-    if (s->raw_len >= 0 && !mountstats_find(s->raw, (size_t)s->raw_len, s->path, &s->stats[edge]))
-        s->error[edge] = -ENOENT;
+    for (unsigned i = 0; i < s->mounts_n; i++) {
+        struct mounted *m = &s->mounts[i];
+        m->error[edge] = s->raw_len < 0 ? (int)s->raw_len : 0;
+        if (s->raw_len >= 0 &&
+            !mountstats_find(s->raw, (size_t)s->raw_len, m->path, &m->stats[edge]))
+            m->error[edge] = -ENOENT;
+    }
 }
 
 static void put_option(json_t *o, const char *key, const struct mount_stats *m, const char *option,
@@ -213,38 +255,114 @@ static void judge_retransmissions(json_t *o, const struct mount_op *a, const str
                  100 * share, (unsigned long long)sent, (unsigned long long)reads);
 }
 
-static json_t *nfs_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
+static json_t *counts(const struct mount_stats *a, const struct mount_stats *b)
 {
-    const struct nfs_sampler *s = (const struct nfs_sampler *)base;
-    if (s->reason[0])
-        return json_unavailable("%s", s->reason);
-    int error = s->error[from] ? s->error[from] : s->error[to];
+    return json_pack("{s:b, s:o, s:o, s:I, s:I}", "available", 1, "read",
+                     op_object(&a->read, &b->read), "write", op_object(&a->write, &b->write),
+                     "direct_read_bytes", (json_int_t)(b->direct_read_bytes - a->direct_read_bytes),
+                     "server_read_bytes",
+                     (json_int_t)(b->server_read_bytes - a->server_read_bytes));
+}
+
+static json_t *mount_window(const struct mounted *m, unsigned from, unsigned to, json_t *notes)
+{
+    const struct mount_stats *a = &m->stats[from], *b = &m->stats[to];
+    int error = m->error[from] ? m->error[from] : m->error[to];
     if (error) {
         note_add(notes, NOTE_WARNING, "nfs", "no NFS counts: " MOUNTSTATS ": %s", strerror(-error));
         return json_unavailable(MOUNTSTATS ": %s", strerror(-error));
     }
-    const struct mount_stats *a = &s->stats[from], *b = &s->stats[to];
     if (remounted(a, b)) {
         note_add(notes, NOTE_INVALID, "nfs", "%s was mounted anew during the window",
                  a->mountpoint);
         return json_unavailable("the mount changed during the window");
     }
-    json_t *o =
-        json_pack("{s:b, s:o, s:o, s:o}", "available", 1, "mountpoint", json_text(b->mountpoint),
-                  "source", json_text(b->device), "options", json_text(b->options));
+    json_t *o = counts(a, b);
+    json_object_set_new(o, "mountpoint", json_text(b->mountpoint));
+    json_object_set_new(o, "source", json_text(b->device));
+    json_object_set_new(o, "options", json_text(b->options));
     put_option(o, "vers", b, "vers", false);
     put_option(o, "protocol", b, "proto", false);
     put_option(o, "rsize_bytes", b, "rsize", true);
     put_option(o, "nconnect", b, "nconnect", true);
-    json_object_set_new(o, "read", op_object(&a->read, &b->read));
-    json_object_set_new(o, "write", op_object(&a->write, &b->write));
-    json_object_set_new(o, "direct_read_bytes",
-                        json_integer((json_int_t)(b->direct_read_bytes - a->direct_read_bytes)));
-    json_object_set_new(o, "server_read_bytes",
-                        json_integer((json_int_t)(b->server_read_bytes - a->server_read_bytes)));
     judge_retransmissions(o, &a->read, &b->read, notes);
     json_object_set_new(o, "connections", xprt_array(a, b, notes));
     return o;
+}
+
+static void add_op(struct mount_op *sum, const struct mount_op *op)
+{
+    sum->operations += op->operations;
+    sum->transmissions += op->transmissions;
+    sum->timeouts += op->timeouts;
+    sum->bytes_sent += op->bytes_sent;
+    sum->bytes_received += op->bytes_received;
+    sum->queue_ms += op->queue_ms;
+    sum->rtt_ms += op->rtt_ms;
+    sum->execute_ms += op->execute_ms;
+    sum->errors += op->errors;
+}
+
+static void add_stats(struct mount_stats *sum, const struct mount_stats *m)
+{
+    add_op(&sum->read, &m->read);
+    add_op(&sum->write, &m->write);
+    sum->direct_read_bytes += m->direct_read_bytes;
+    sum->server_read_bytes += m->server_read_bytes;
+}
+
+/* What is the same on all mounts; else null. */
+static void put_common(json_t *o, const json_t *mounts)
+{
+    static const char *const keys[] = {"mountpoint", "source",      "options", "vers",
+                                       "protocol",   "rsize_bytes", "nconnect"};
+    size_t i;
+    json_t *m;
+    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+        json_t *first = json_object_get(json_array_get(mounts, 0), keys[k]);
+        bool same = true;
+        json_array_foreach(mounts, i, m) same &= json_equal(first, json_object_get(m, keys[k]));
+        json_object_set_new(o, keys[k], same ? json_incref(first) : json_null());
+    }
+}
+
+/* Sums where they mean something, and each mount in "mounts". */
+static json_t *sum_window(const struct nfs_sampler *s, unsigned from, unsigned to, json_t *notes)
+{
+    struct mount_stats a = {0}, b = {0};
+    json_t *mounts = json_array(), *connections = json_array(), *o, *ignored = json_array();
+    for (unsigned i = 0; i < s->mounts_n; i++) {
+        const struct mounted *m = &s->mounts[i];
+        o = mount_window(m, from, to, notes);
+        json_array_append_new(mounts, o);
+        if (!json_is_true(json_object_get(o, "available"))) {
+            json_incref(o);
+            goto out;
+        }
+        json_array_extend(connections, json_object_get(o, "connections"));
+        add_stats(&a, &m->stats[from]);
+        add_stats(&b, &m->stats[to]);
+    }
+    o = counts(&a, &b);
+    put_common(o, mounts);
+    judge_retransmissions(o, &a.read, &b.read, ignored); /* each mount was judged */
+    json_object_set(o, "connections", connections);
+    json_object_set(o, "mounts", mounts);
+out:
+    json_decref(mounts);
+    json_decref(connections);
+    json_decref(ignored);
+    return o;
+}
+
+static json_t *nfs_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
+{
+    const struct nfs_sampler *s = (const struct nfs_sampler *)base;
+    if (s->reason[0])
+        return json_unavailable("%s", s->reason);
+    if (s->mounts_n == 1)
+        return mount_window(&s->mounts[0], from, to, notes);
+    return sum_window(s, from, to, notes);
 }
 
 const struct sampler_ops nfs_sampler = {

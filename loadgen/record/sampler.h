@@ -14,11 +14,12 @@
 
 struct sample_ctx {
     const struct topo *topo;
-    const char *path;   /* of a file under load; NULL: none */
-    const char *slab;   /* name of the cache, "nfs_page" */
-    bool allow_merged;  /* accept a merged cache under that name */
-    unsigned edges_max; /* edges are numbered 0 .. edges_max - 1 */
-    json_t *notes;      /* of the whole run; open() may add to it */
+    const char *path;              /* of a file under load; NULL: none */
+    const char *const *more_paths; /* of a file on each further mount; ends with NULL; NULL: none */
+    const char *slab;              /* name of the cache, "nfs_page" */
+    bool allow_merged;             /* accept a merged cache under that name */
+    unsigned edges_max;            /* edges are numbered 0 .. edges_max - 1 */
+    json_t *notes;                 /* of the whole run; open() may add to it */
 };
 
 struct sampler {

@@ -393,11 +393,14 @@ static void say_nfs(FILE *out, const json_t *window)
     view_integer(nfs, "read.transmissions", &sent);
     view_integer(nfs, "rsize_bytes", &rsize);
     char text[512];
-    int n = snprintf(text, sizeof(text), "version %.8s, %.8s, rsize %s, %zu connection%s; %s READs",
-                     view_text(nfs, "vers", "?"), view_text(nfs, "protocol", "?"),
-                     fmt_bytes(rsize).s, json_array_size(json_object_get(nfs, "connections")),
-                     json_array_size(json_object_get(nfs, "connections")) == 1 ? "" : "s",
-                     fmt_count(reads).s);
+    size_t mounts = json_array_size(json_object_get(nfs, "mounts"));
+    int n = mounts ? snprintf(text, sizeof(text), "%zu mounts, ", mounts) : 0;
+    n += snprintf(
+        text + n, sizeof(text) - (size_t)n,
+        "version %.8s, %.8s, rsize %s, %zu connection%s; %s READs", view_text(nfs, "vers", "?"),
+        view_text(nfs, "protocol", "?"), rsize ? fmt_bytes(rsize).s : "?",
+        json_array_size(json_object_get(nfs, "connections")),
+        json_array_size(json_object_get(nfs, "connections")) == 1 ? "" : "s", fmt_count(reads).s);
     n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s sent again", fmt_count(sent - reads).s);
     if (view_number(nfs, "read.mean_rtt_ms", &rtt) &&
         view_number(nfs, "read.mean_execute_ms", &exec))

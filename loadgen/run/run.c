@@ -263,21 +263,49 @@ static bool wrote_all(const struct run *r)
     return true;
 }
 
-/* The counters of NFS are those of one mount. */
-static void note_mounts(struct run *r)
+/* One file of each NFS mount but that of the first file; ends with NULL. What has one device number
+ * has one set of counters, wherever it is mounted. To be freed; NULL when memory is out. */
+static const char **on_more_mounts(const struct target *t)
 {
-    const struct target_file *first = &r->target.files[0];
-    for (unsigned i = 1; i < r->target.files_n; i++) {
-        const struct target_file *f = &r->target.files[i];
-        if (strncmp(f->filesystem, "nfs", 3) != 0 || !f->source || !first->source ||
-            strcmp(f->source, first->source) == 0)
+    const char **paths = calloc(t->files_n + 1, sizeof(*paths));
+    dev_t *seen = calloc(t->files_n + 1, sizeof(*seen));
+    unsigned n = 0;
+    for (unsigned i = 0; paths && seen && i < t->files_n; i++) {
+        const struct target_file *f = &t->files[i];
+        unsigned k = 0;
+        while (k < n && seen[k] != f->dev)
+            k++;
+        if (k < n || (i && strncmp(f->filesystem, "nfs", 3) != 0))
             continue;
-        note_add(r->notes, NOTE_WARNING, "nfs",
-                 "files of several mounts are under load; the counters of NFS are those of the "
-                 "first, %s",
-                 first->source);
-        return;
+        if (i)
+            paths[n - 1] = f->path;
+        seen[n++] = f->dev;
     }
+    if (!seen) {
+        free(paths);
+        paths = NULL;
+    }
+    free(seen);
+    return paths;
+}
+
+static bool open_samplers(struct run *r, bool local, struct err *err)
+{
+    const char **more = local ? on_more_mounts(&r->target) : NULL;
+    if (local && !more)
+        return err_set(err, STATUS_FAILED, "out of memory");
+    struct sample_ctx ctx = {
+        .topo = r->topo,
+        .path = local ? r->target.files[0].path : NULL,
+        .more_paths = more,
+        .slab = r->profile->slab,
+        .allow_merged = r->profile->allow_merged,
+        .edges_max = r->edges,
+        .notes = r->notes,
+    };
+    r->sampling = sampling_open(&ctx, err);
+    free(more);
+    return r->sampling != NULL;
 }
 
 static bool find_target(struct run *r, const struct engine_ops *engine)
@@ -349,17 +377,8 @@ static bool prepare(struct run *r)
                  "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",
                  r->target.blocks, p->threads);
 
-    note_mounts(r);
-    struct sample_ctx ctx = {
-        .topo = r->topo,
-        .path = engine->locate ? NULL : file,
-        .slab = p->slab,
-        .allow_merged = p->allow_merged,
-        .edges_max = r->edges,
-        .notes = r->notes,
-    };
-    r->sampling = sampling_open(&ctx, err);
-    return r->sampling && instrument_open(&r->instrument, p->instrument, p->record, err) &&
+    return open_samplers(r, !engine->locate, err) &&
+           instrument_open(&r->instrument, p->instrument, p->record, err) &&
            live_view_open(&r->live, p, err) && place_apply(r->place, err) &&
            (!profile_writes(p) || target_begin_write(&r->target, p, err));
 }

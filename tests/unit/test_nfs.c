@@ -208,12 +208,73 @@ static void test_unavailable(void **state)
     assert_unavailable("/x", "", "no mount");
 }
 
+/* Two mounts, of which the second has other options; `sent` are the transmissions of its READs. */
+static const char *two(unsigned first, unsigned second, unsigned sent)
+{
+    static char text[2][2048];
+    static int turn;
+    turn = !turn;
+    snprintf(text[turn], sizeof(text[turn]),
+             "device s:/a mounted on /a with fstype nfs statvers=1.1\n"
+             "\topts:\trw,vers=3,rsize=65536,proto=rdma\n"
+             "\tage:\t1\n\tbytes:\t0 0 %u 0 %u 0 0 0 \n"
+             "\txprt:\trdma 0 1 1 0 0 9 9 0 0 0 5 0 0 1 1 0 0 0 0 0 0 0 0 4 0 0 0\n"
+             "\tper-op statistics\n\t        READ: %u %u 0 10 20 30 %u 50 0\n"
+             "device s:/b mounted on /b with fstype nfs statvers=1.1\n"
+             "\topts:\trw,vers=3,rsize=32768,proto=rdma\n"
+             "\tage:\t1\n\tbytes:\t0 0 %u 0 %u 0 0 0 \n"
+             "\txprt:\trdma 0 1 1 0 0 9 9 0 0 0 5 0 0 1 1 0 0 0 0 0 0 0 0 4 0 0 0\n"
+             "\tper-op statistics\n\t        READ: %u %u 0 10 20 30 %u 50 0\n",
+             first, first, first, first, first, second, second, second, sent, second);
+    return text[turn];
+}
+
+static void test_several_mounts(void **state)
+{
+    (void)state;
+    const char *const more[] = {"/b/file", "/etc/not-on-nfs", NULL};
+    struct fixture f = {.topo = topo_make(1, 1), .notes = json_array()};
+    struct err err;
+    tree_new();
+    tree_put("/proc/self/mountstats", "%s", two(0, 0, 0));
+    struct sample_ctx ctx = {
+        .topo = f.topo, .path = "/a/file", .more_paths = more, .edges_max = 3, .notes = f.notes};
+    f.s = nfs_sampler.open(&ctx, &err);
+    json_t *w = between(&f, two(0, 0, 0), two(1000, 3000, 3000));
+    assert_json_int(json_at(w, "read", "operations", NULL), 4000);
+    assert_json_int(json_at(w, "direct_read_bytes", NULL), 4000);
+    assert_json_near(json_at(w, "read", "mean_rtt_ms", NULL), 1, 1e-9);
+    assert_json_near(json_at(w, "retransmitted_share", NULL), 0, 1e-9);
+    assert_string_equal(json_string_value(json_at(w, "protocol", NULL)), "rdma");
+    assert_true(json_is_null(json_at(w, "rsize_bytes", NULL)));
+    assert_true(json_is_null(json_at(w, "mountpoint", NULL)));
+    assert_int_equal(json_array_size(json_at(w, "connections", NULL)), 2);
+    json_t *mounts = json_at(w, "mounts", NULL);
+    assert_int_equal(json_array_size(mounts), 2);
+    assert_json_int(json_at(json_array_get(mounts, 0), "read", "operations", NULL), 1000);
+    assert_json_int(json_at(json_array_get(mounts, 1), "rsize_bytes", NULL), 32768);
+    assert_int_equal(json_array_size(f.notes), 0);
+    json_decref(w);
+    /* 6 of 3000 again: 0.2 % of that mount, although 0.06 % of both. */
+    w = between(&f, two(0, 0, 0), two(7000, 3000, 3006));
+    assert_true(has_note(f.notes, "invalid", "0.20 % of the READs were sent again"));
+    assert_int_equal(json_array_size(f.notes), 1);
+    json_decref(w);
+    json_array_clear(f.notes);
+    /* One of them mounted anew: its counters began again, and a sum would be wrong. */
+    w = between(&f, two(9, 9, 9), two(100, 3, 3));
+    assert_true(has_note(f.notes, "invalid", "/b was mounted anew"));
+    assert_true(json_is_false(json_at(w, "available", NULL)));
+    json_decref(w);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),       cmocka_unit_test(test_other_transports),
         cmocka_unit_test(test_window),      cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_unavailable),
+        cmocka_unit_test(test_unavailable), cmocka_unit_test(test_several_mounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
