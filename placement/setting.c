@@ -44,6 +44,7 @@ void setting_close(struct setting *s)
     for (unsigned k = 0; k < s->edges_n; k++)
         free(s->edges[k]);
     free(s->edges);
+    kept_close(&s->file);
     setting_forget(s);
     free(s->before);
     free(s->path);
@@ -103,6 +104,18 @@ int setting_try(const struct setting *s)
     return write_back(s->path, s->before);
 }
 
+/* There may be two files for each of hundreds of interrupts. */
+static char *read_again(struct setting *s)
+{
+    char buf[4096], *text = NULL;
+    ssize_t n = -EOVERFLOW;
+    if (!irqbalance_owns(s->path))
+        n = kept_read_piece(&s->file, s->path, buf, sizeof(buf));
+    if (n == -EOVERFLOW)
+        read_value(s->path, &text);
+    return n >= 0 ? strdup(buf) : text;
+}
+
 void setting_edge(struct setting *s, unsigned edge)
 {
     if (!s->path)
@@ -117,8 +130,7 @@ void setting_edge(struct setting *s, unsigned edge)
         s->edges_n = more;
     }
     free(s->edges[edge]);
-    s->edges[edge] = NULL;
-    read_value(s->path, &s->edges[edge]);
+    s->edges[edge] = read_again(s);
 }
 
 const char *setting_at(const struct setting *s, unsigned edge)

@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "journal.h"
+#include "kept.h"
 
 struct setting {
     char *path;
@@ -17,6 +18,7 @@ struct setting {
     char *after;  /* as read right after the write; NULL: not changed by us */
     char **edges; /* as read at edge k, or NULL */
     unsigned edges_n;
+    struct kept_file file; /* for the edges */
 };
 
 /* Reads the present value. Returns 0 or -errno; nothing needs closing then. */

@@ -1,11 +1,11 @@
 /* The CPU sampler: where the time of all CPUs went, in all and by node, from /proc/stat. */
 #include "bynode.h"
 #include "jsontext.h"
-#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

@@ -4,10 +4,11 @@
  * which allocates on the CPU it happens to run on, whatever the submitting thread is bound to. */
 #include "bynode.h"
 #include "jsontext.h"
-#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
 #include "tasks.h"
+
+#include "../../placement/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,15 @@ static void iowq_tick(struct sampler *base, unsigned edge)
         scan(s, edge, TICK_WORKERS_MAX);
 }
 
+static bool iowq_watches(const struct sampler *base)
+{
+    const struct iowq_sampler *s = (const struct iowq_sampler *)base;
+    for (size_t i = 0; i < s->tasks_n; i++)
+        if (s->tasks[i].worker)
+            return true;
+    return false;
+}
+
 static unsigned workers_between(const struct task *tasks, size_t n, unsigned from, unsigned to)
 {
     unsigned seen = 0;
@@ -237,6 +247,7 @@ const struct sampler_ops iowq_sampler = {
     .open = iowq_open,
     .settle = iowq_settle,
     .tick = iowq_tick,
+    .watches = iowq_watches,
     .window = iowq_window,
     .close = iowq_close,
 };

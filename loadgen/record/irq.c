@@ -3,11 +3,11 @@
 #include "bynode.h"
 #include "counter.h"
 #include "jsontext.h"
-#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

@@ -8,10 +8,10 @@
  * then their CPU time is all that is read. */
 #include "bynode.h"
 #include "jsontext.h"
-#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <ctype.h>
@@ -275,6 +275,21 @@ static void kworker_settle(struct sampler *base, unsigned edge)
                  "no kernel worker is seen in /proc, as in a container");
 }
 
+/* Served a queue of interest, and is not tied to one CPU. */
+static bool moves(const struct kworker *w)
+{
+    return w->worker && w->unbound && w->queue != OTHER;
+}
+
+static bool kworker_watches(const struct sampler *base)
+{
+    const struct kworker_sampler *s = (const struct kworker_sampler *)base;
+    for (size_t i = 0; i < s->workers_n; i++)
+        if (moves(&s->workers[i]))
+            return true;
+    return false;
+}
+
 static void kworker_tick(struct sampler *base, unsigned edge)
 {
     struct kworker_sampler *s = (struct kworker_sampler *)base;
@@ -282,7 +297,7 @@ static void kworker_tick(struct sampler *base, unsigned edge)
     unsigned seen = 0;
     for (size_t i = 0; i < s->workers_n && seen < TICK_WORKERS_MAX; i++) {
         struct kworker *w = &s->workers[i];
-        if (!w->worker || !w->unbound || w->queue == OTHER)
+        if (!moves(w))
             continue;
         seen++;
         see(s, w);
@@ -323,6 +338,7 @@ const struct sampler_ops kworker_sampler = {
     .open = kworker_open,
     .settle = kworker_settle,
     .tick = kworker_tick,
+    .watches = kworker_watches,
     .window = kworker_window,
     .close = kworker_close,
 };

@@ -1,11 +1,11 @@
 /* The memory sampler: where pages were taken from, and what is free, by node (numastat, meminfo).
  */
 #include "jsontext.h"
-#include "kept.h"
 #include "notes.h"
 #include "proctext.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* The network sampler: bytes, packets, errors and drops of every interface, from /proc/net/dev. */
 #include "jsontext.h"
-#include "kept.h"
 #include "netdev.h"
 #include "notes.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

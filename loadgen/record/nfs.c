@@ -1,11 +1,11 @@
 /* The NFS sampler: what the client counted on the mounts under load, from mountstats. */
 #define _GNU_SOURCE
 #include "jsontext.h"
-#include "kept.h"
 #include "mountstats.h"
 #include "notes.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  * port_xmit_data and port_rcv_data count 4 bytes. */
 #define _GNU_SOURCE
 #include "jsontext.h"
-#include "kept.h"
 #include "notes.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <limits.h>

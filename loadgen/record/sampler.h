@@ -42,9 +42,13 @@ struct sampler_ops {
     /* Turns the bytes of the last read() into the numbers of that edge. May be NULL. */
     void (*settle)(struct sampler *s, unsigned edge);
 
-    /* Called about every 250 ms between edges, for what can only be seen while it happens. May be
-     * NULL. `edge` is the last edge that was read. */
+    /* Called between edges, for what can only be seen while it happens: about every 250 ms while a
+     * sampler watches something, else once a second. May be NULL. `edge` is the last edge that was
+     * read. */
     void (*tick)(struct sampler *s, unsigned edge);
+
+    /* True while there is something that a tick would look at. May be NULL: never. */
+    bool (*watches)(const struct sampler *s);
 
     /* The object for the window between two edges; new reference. Has "available": true, or
      * false with "reason". Adds to `notes` (of this window) what makes it doubtful or invalid. */
@@ -65,6 +69,10 @@ struct sampling *sampling_open(const struct sample_ctx *ctx, struct err *err);
  * when the caller read the workers' counters. */
 void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns);
 void sampling_tick(struct sampling *s);
+
+/* Some sampler watches something: tick four times a second. A thread that is woken costs more than
+ * what it then does. */
+bool sampling_watches(const struct sampling *s);
 
 /* Adds each sampler's object under its name to `window`, each with "skew": {"from_began_ns",
  * "from_ended_ns", "to_began_ns", "to_ended_ns"} relative to the edges, and "sampling": {"cpu_ns":

@@ -105,6 +105,14 @@ void sampling_tick(struct sampling *s)
     s->cpu_ns[s->last_edge] += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 }
 
+bool sampling_watches(const struct sampling *s)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (s->samplers[i]->ops->watches && s->samplers[i]->ops->watches(s->samplers[i]))
+            return true;
+    return false;
+}
+
 static json_t *skew(const struct sampling *s, unsigned sampler, unsigned from, unsigned to)
 {
     const struct reading *a = &s->readings[(size_t)from * s->n + sampler];

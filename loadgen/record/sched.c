@@ -1,11 +1,11 @@
 /* The scheduler sampler: how long our own threads waited for a CPU, and how often they lost theirs.
  * Threads that io_uring made are not counted: iowq.c watches them. */
 #include "jsontext.h"
-#include "kept.h"
 #include "proctext.h"
 #include "sampler.h"
 #include "tasks.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <stdio.h>

@@ -4,10 +4,10 @@
 
 #include "bynode.h"
 #include "jsontext.h"
-#include "kept.h"
 #include "notes.h"
 #include "sampler.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>

@@ -8,7 +8,6 @@
 
 #include "../engine/engine.h"
 #include "../record/hostfacts.h"
-#include "../record/kept.h"
 #include "../record/notes.h"
 #include "end_signals.h"
 #include "live.h"
@@ -17,6 +16,7 @@
 #include "walk.h"
 #include "window.h"
 
+#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>
@@ -30,6 +30,7 @@
 /* Two signals so close to each other are one. */
 #define SAME_SIGNAL_NS UINT64_C(200000000)
 #define TICK_NS UINT64_C(250000000)
+#define IDLE_TICK_NS (4 * TICK_NS)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
@@ -92,12 +93,17 @@ static void show_progress(struct run *r, unsigned phase, uint64_t since_ns, uint
                   rate, seconds, (double)(until_ns - since_ns) / 1e9);
 }
 
+static uint64_t tick_ns(const struct run *r)
+{
+    return sampling_watches(r->sampling) ? TICK_NS : IDLE_TICK_NS;
+}
+
 /* Waits for a deadline, ticking the samplers and the live line. */
 static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase)
 {
     uint64_t since = now_ns();
-    r->next_tick_ns = since + TICK_NS;
-    r->next_line_ns = since + 4 * TICK_NS;
+    r->next_tick_ns = since + tick_ns(r);
+    r->next_line_ns = since + IDLE_TICK_NS;
     for (;;) {
         uint64_t now = now_ns();
         if (now >= deadline) { /* windows may be late: still look */
@@ -117,10 +123,10 @@ static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase
         now = now_ns();
         if (now >= r->next_tick_ns && now < deadline) {
             sampling_tick(r->sampling);
-            r->next_tick_ns = now + TICK_NS;
+            r->next_tick_ns = now + tick_ns(r);
             if (now >= r->next_line_ns) {
                 show_progress(r, phase, since, now, deadline);
-                r->next_line_ns += 4 * TICK_NS;
+                r->next_line_ns += IDLE_TICK_NS;
             }
         }
     }

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import stat
+import statistics
 import sys
 import tempfile
 import unittest
@@ -31,6 +32,17 @@ class Ratio(unittest.TestCase):
         self.assertAlmostEqual(mean, math.e)
         self.assertAlmostEqual(low, math.exp(1 - half))
         self.assertAlmostEqual(high, math.exp(1 + half))
+
+    def test_interval_of_many(self):
+        """t of 30 degrees is 2.042, of 60 2.000."""
+        for n, t in ((31, 2.042), (61, 2.000)):
+            values = [float(i) for i in range(n)]
+            mean, low, high = ratio.interval(values)
+            half = t * statistics.stdev(values) / math.sqrt(n)
+            self.assertAlmostEqual(mean, (n - 1) / 2)
+            self.assertAlmostEqual((high - low) / 2, half, delta=0.002 * half)
+        self.assertEqual(ratio.interval([3, None]), (3, None, None))
+        self.assertIsNone(ratio.interval([]))
 
     def test_rounds_without_a_value_are_left_out(self):
         self.assertEqual(ratio.ratio([1, None, 4], [1, 2, None]), (1, None, None))

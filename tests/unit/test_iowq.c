@@ -61,6 +61,7 @@ static void test_window(void **state)
     put_task(9, "numaload", 5000, 50, 3);
     put_task(10, "iou-wrk-9", 5, 8, 1);
     put_task(11, "iou-wrk-9", 3, 4, 3);
+    assert_true(iowq_sampler.watches(s));
     iowq_sampler.tick(s, 0);
     remove_task(10); /* what it used until it was seen last still counts */
     put_task(11, "iou-wrk-9", 3, 14, 3);

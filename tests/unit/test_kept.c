@@ -1,9 +1,9 @@
-/* loadgen/record/kept.h and tasks.h, on the live machine: on a tree nothing is kept. */
+/* placement/kept.h and loadgen/record/tasks.h, on the live machine: on a tree nothing is kept. */
 #define _GNU_SOURCE
 #include "record_util.h"
 
-#include "../../loadgen/record/kept.h"
 #include "../../loadgen/record/tasks.h"
+#include "../../placement/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>

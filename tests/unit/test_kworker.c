@@ -50,6 +50,7 @@ static void time_goes_to_queue_and_node(bool with_children)
     kworker_sampler.settle(s, 0);
     /* On CPU 0 until the tick, on CPU 2 afterwards. */
     put_worker(10, "kworker/u8:1+rpciod", 500000300, 0);
+    assert_true(kworker_sampler.watches(s));
     kworker_sampler.tick(s, 0);
     put_worker(10, "kworker/u8:1-rpciod", 500001000, 2);
     /* Tied to its CPU, so not looked at between edges. */

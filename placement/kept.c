@@ -1,6 +1,6 @@
 #include "kept.h"
 
-#include "../../placement/sysroot.h"
+#include "sysroot.h"
 
 #include <errno.h>
 #include <stdbool.h>
