@@ -307,6 +307,13 @@ int reader_ring(struct reader *r)
     return 0;
 }
 
+static void read_broken(struct reader *r, const struct ibv_wc *wc, int error, const char *text)
+{
+    if (r->failed == NONE)
+        r->failed = wc->wr_id;
+    broken(r, error, text);
+}
+
 static void read_failed(struct reader *r, const struct ibv_wc *wc)
 {
     bool removed;
@@ -314,6 +321,12 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
     const char *down = cm_port_down(&r->cm);
     char text[sizeof(r->why)];
     int error = EIO;
+    if (down && wc->status != IBV_WC_REM_ACCESS_ERR) {
+        snprintf(text, sizeof(text), "%s with READs outstanding (%s)", down,
+                 ibv_wc_status_str(wc->status));
+        read_broken(r, wc, ENETDOWN, text);
+        return;
+    }
     switch (wc->status) {
     case IBV_WC_REM_ACCESS_ERR:
         snprintf(text, sizeof(text),
@@ -322,11 +335,6 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
         error = EACCES;
         break;
     case IBV_WC_RETRY_EXC_ERR:
-        if (down) {
-            snprintf(text, sizeof(text), "%s with READs outstanding", down);
-            error = ENETDOWN;
-            break;
-        }
         snprintf(text, sizeof(text),
                  "%s does not answer (retries exceeded): the responder, its host or a link is down",
                  to);
@@ -334,18 +342,14 @@ static void read_failed(struct reader *r, const struct ibv_wc *wc)
         break;
     case IBV_WC_WR_FLUSH_ERR:
         snprintf(text, sizeof(text), "%s with READs outstanding",
-                 lost   ? lost
-                 : down ? down
-                        : "the connection broke");
+                 lost ? lost : "the connection broke");
         error = removed ? ENODEV : ECONNRESET;
         break;
     default:
         snprintf(text, sizeof(text), "%s: %s (vendor error 0x%x)%s%s", to,
                  ibv_wc_status_str(wc->status), wc->vendor_err, lost ? "; " : "", lost ? lost : "");
     }
-    if (r->failed == NONE)
-        r->failed = wc->wr_id;
-    broken(r, error, text);
+    read_broken(r, wc, error, text);
 }
 
 static void take_completion(struct reader *r, const struct ibv_wc *wc)

@@ -112,8 +112,8 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
     const char *what = wc->wr_id & SEND_FLAG ? "sending a call" : "receiving a reply";
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return lost(c, err);
-    c->t.lost = wc->status == IBV_WC_RETRY_EXC_ERR;
-    const char *down = c->t.lost ? cm_port_down(&c->cm) : NULL;
+    const char *down = cm_port_down(&c->cm);
+    c->t.lost = down || wc->status == IBV_WC_RETRY_EXC_ERR;
     if (down)
         return err_set(err, STATUS_FAILED, "%s with %u calls outstanding", down, c->t.outstanding);
     if (c->t.lost)
