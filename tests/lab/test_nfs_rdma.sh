@@ -136,8 +136,3 @@ if [ -x "$asan" ] && "$asan" version | grep '^engines:.*nfs-rdma' >/dev/null; th
 else
     echo "no asan build: not run under the sanitizers"
 fi
-
-# The last: soft-RoCE does not connect any more once its interface was down.
-during 'ip link set eth0 down'
-said "port 1 of rxe0 went down"
-said "no new connection in"
