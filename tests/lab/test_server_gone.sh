@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Clients in user space and a server in a guest of its own, which freezes for 5 s and then cannot be
+# reached: every byte is right while it answers, and what was measured is kept with the reason when
+# it does not.
+# Exit status 77 when this machine cannot run the lab.
+# shellcheck disable=SC2016 # quoted scripts are for the guest's shell
+. "$(dirname "$0")/../cli/lib.sh"
+lab=$source_dir/tools/lab
+name=gone$$
+out=$work/out.d
+trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
+has() { "$numaload" version | grep "^engines:.*$1" >/dev/null; }
+if ! has nfs-rdma || ! has libnfs; then
+    echo "skipped: this build has no engine nfs-rdma or libnfs"
+    exit 77
+fi
+"$lab" up --two-guests --no-mount --name $name --out "$out" || exit $?
+in_server() { "$lab" run --name $name-server -- "$@"; }
+in_server sh -c "exec '$numaload' serve --size 16M --listen 10.77.0.1" >"$work/serve" 2>&1 &
+nfs=10.77.0.1/mnt/export/data
+
+# Sourced in the client's guest. load NAME ENGINE PATH OPTION...: a run in the background, its status
+# in NAME.rc. loading NAME...: they are under way, however slow the machine is.
+cat >"$out/guest" <<EOT
+numaload=$numaload
+load() {
+    local to=\$LAB_OUT/\$1
+    ( rc=0
+      "\$numaload" run --engine "\$2" --path "\$3" --threads 2 --iodepth 4 --block 128K --ramp 0 --record \$to.json \
+          --livecsv \$to.csv "\${@:4}" >\$to.out 2>\$to.err || rc=\$?
+      echo \$rc >\$to.rc ) &
+}
+loading() {
+    local run
+    for run; do
+        until [ "\$(wc -l <\$LAB_OUT/\$run.csv)" -ge 3 ] || [ -e \$LAB_OUT/\$run.rc ]; do sleep 0.2; done 2>/dev/null
+    done
+}
+v3=nfs://$nfs?mountport=20048
+v4=nfs://10.77.0.1/data?version=4
+rdma=nfs-rdma://$nfs?mountport=20048
+EOT
+guest() {
+    timeout 100 "$lab" run --name $name -- bash -c '. "$LAB_OUT/guest"; '"$1" >"$work/out" 2>"$work/err" ||
+        fail "guest: $1: $(tail -n 5 "$work/out" "$work/err")"
+}
+status() { check "$1: status $(cat "$out/$1.rc"), not $2: $(tail -n 3 "$out/$1.err")" [ "$(cat "$out/$1.rc")" = "$2" ]; }
+said() { check "$1 does not say '$2': $(tail -n 3 "$out/$1.err") $(grep '"text"' "$out/$1.json")" grep -Eq -- "$2" <(cat "$out/$1.err" "$out/$1.out" | tr -s ' \n' ' '); }
+kept() {
+    status "$1" 1
+    valid_record "$out/$1.json"
+    holds "$out/$1.json" 'w["cut_short"] and w["throughput"]["bytes"] > 0'
+}
+
+# ---- every byte over TCP, from the kernel's server ----
+
+guest '"$numaload" prepare --path $rdma --size 16M 2>/dev/null
+    for v in v3 v4; do
+        load $v-large libnfs ${!v} --once --verify --block 1M
+        load $v-small libnfs ${!v} --once --verify --block 16K --threads 4 --iodepth 16
+        wait
+    done'
+for v in 3 4; do
+    for run in v$v-large v$v-small; do
+        status $run 0
+        valid_record "$out/$run.json"
+        holds "$out/$run.json" 'r["verify"]["blocks_wrong"] == 0 and r["whole_run"]["throughput"]["bytes"] == 16 << 20'
+        holds "$out/$run.json" 'r["engine"]["transport"]["nfs_version"][0]["value"] == '$v
+    done
+done
+
+# ---- frozen for 5 s ----
+
+server=$("$lab" status --name $name-server | sed -n "s/^$name-server: .*pid \([0-9]*\),.*/\1/p")
+# The mark says that the client's guest has both runs under way.
+on_mark() {
+    local tries
+    for tries in $(seq 500); do
+        [ ! -e "$out/mark" ] || break
+        sleep 0.2
+    done
+    "$@"
+}
+freeze() {
+    kill -STOP "$server" && sleep 5 && kill -CONT "$server"
+}
+on_mark freeze &
+guest 'for v in v3 v4; do load $v-frozen libnfs ${!v} --verify --window 10s; done
+    loading v3-frozen v4-frozen; touch $LAB_OUT/mark; wait'
+wait $!
+for v in 3 4; do
+    status v$v-frozen 0
+    holds "$out/v$v-frozen.json" 'w["latency"]["max_ns"] > 4e9 and w["throughput"]["bytes"] > 0'
+    holds "$out/v$v-frozen.json" 'r["verify"]["blocks_wrong"] == 0 and all(
+        v["value"] == 0 for v in r["engine"]["transport"]["reconnects"])'
+done
+
+# ---- cut off; the last, as soft-RoCE connects no more once its interface was down ----
+
+guest 'load nfs nfs-rdma $rdma --window 30s --deadline 8s
+    load read rdma-read 10.77.0.1 --window 30s --deadline 8s
+    loading nfs read; ip link set eth0 down; wait'
+kept nfs
+kept read
+said nfs "port 1 of rxe0 went down .*no new connection in"
+said read "port 1 of rxe0 went down"
