@@ -1,10 +1,11 @@
 /* The comparison as one JSON document: what the tables show, as numbers. */
+#include "perturbed.h"
 #include "report.h"
 #include "table.h"
 #include "text.h"
 #include "view.h"
 
-#include <stdlib.h>
+#include <stdint.h>
 
 static json_t *copy_or_null(const json_t *v)
 {
@@ -41,14 +42,51 @@ static json_t *run_json(const json_t *record, size_t i)
     return o;
 }
 
+/* Keys are metrics, as in the report on a matrix. */
+static void set_ratio(json_t *o, const char *metric, const json_t *with, const json_t *without,
+                      const char *name)
+{
+    double r;
+    json_object_set_new(o, metric,
+                        perturbed_ratio(with, without, name, &r) ? json_real(r) : json_null());
+}
+
+static json_t *pair_json(const json_t *const *records, size_t with, size_t without)
+{
+    const json_t *a = view_median_window(records[with], NULL);
+    const json_t *b = view_median_window(records[without], NULL);
+    json_t *ratios = json_object();
+    struct view_counter c;
+    set_ratio(ratios, "bytes_per_s", a, b, "throughput.bytes_per_s");
+    set_ratio(ratios, "idle_percent", a, b, "cpu.all.idle_percent");
+    for (size_t k = 0; view_counter(a, k, &c); k++) {
+        char metric[128];
+        snprintf(metric, sizeof(metric), "slab.%.100s", c.name);
+        set_ratio(ratios, metric, a, b, c.name);
+    }
+    return json_pack("{s:s, s:s, s:o}", "run", table_key(with).s, "without", table_key(without).s,
+                     "ratios", ratios);
+}
+
+static json_t *perturbation_json(const json_t *const *records, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        size_t without = perturbed_partner(records, n, i);
+        if (without != SIZE_MAX)
+            json_array_append_new(list, pair_json(records, i, without));
+    }
+    return list;
+}
+
 bool report_json(FILE *out, const json_t *const *records, size_t n, struct err *err)
 {
     json_t *runs = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(runs, run_json(records[i], i));
-    json_t *report =
-        json_pack("{s:s, s:i, s:o, s:o}", "schema", "numaload-report", "schema_version", 1,
-                  "doubts", tables_doubts(records, n), "runs", runs);
+    json_t *report = json_pack("{s:s, s:i, s:o, s:o, s:o}", "schema", "numaload-report",
+                               "schema_version", 1, "doubts", tables_doubts(records, n), "runs",
+                               runs, "perturbation", perturbation_json(records, n));
     bool ok = report && json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0;
     json_decref(report);
     fputc('\n', out);

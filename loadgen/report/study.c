@@ -146,6 +146,15 @@ size_t study_without_instrument(const struct study *s, size_t cell)
     return SIZE_MAX;
 }
 
+bool study_ratio(const struct study *s, size_t cell, size_t base, const char *metric, double *ratio)
+{
+    double figure = study_median(s, cell, metric, NULL), of = study_median(s, base, metric, NULL);
+    if (!(of > 0) || !isfinite(figure))
+        return false;
+    *ratio = figure / of;
+    return true;
+}
+
 static bool add_effect(struct study *s, size_t axis, const char *value, const char *against)
 {
     struct stats_pair *pairs = malloc((s->cells_n + 1) * sizeof(*pairs));

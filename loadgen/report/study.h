@@ -104,6 +104,11 @@ const char *study_instrument(const struct study *s, size_t cell);
 /* The same cell without an instrument; SIZE_MAX when it has none, or there is no such cell. */
 size_t study_without_instrument(const struct study *s, size_t cell);
 
+/* Median of a figure in one cell over that in another; false when either is unavailable or the
+ * second is not above 0. */
+bool study_ratio(const struct study *s, size_t cell, size_t base, const char *metric,
+                 double *ratio);
+
 /* True for "profile.threads" when threads is an axis. */
 bool study_has_axis(const struct study *s, const char *path);
 

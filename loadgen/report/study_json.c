@@ -71,6 +71,39 @@ static json_t *cell_json(const struct study *s, size_t i, const json_t *counters
         medians);
 }
 
+static void set_ratio(const struct study *s, json_t *o, size_t with, size_t without,
+                      const char *metric)
+{
+    double r;
+    json_object_set_new(o, metric,
+                        study_ratio(s, with, without, metric, &r) ? json_real(r) : json_null());
+}
+
+/* Each cell with an instrument against the same without. */
+static json_t *perturbation_json(const struct study *s, const json_t *counters)
+{
+    json_t *list = json_array(), *value;
+    for (size_t i = 0; i < s->cells_n; i++) {
+        size_t without = study_without_instrument(s, i);
+        if (without == SIZE_MAX)
+            continue;
+        const char *name;
+        json_t *ratios = json_object();
+        set_ratio(s, ratios, i, without, "bytes_per_s");
+        set_ratio(s, ratios, i, without, "idle_percent");
+        json_object_foreach((json_t *)counters, name, value)
+        {
+            char metric[128];
+            snprintf(metric, sizeof(metric), "slab.%.100s", name);
+            set_ratio(s, ratios, i, without, metric);
+        }
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:o}", "cell", study_json_cell(s, i), "without",
+                                        study_json_cell(s, without), "ratios", ratios));
+    }
+    return list;
+}
+
 static json_t *expectation_json(const struct study_expectation *x)
 {
     const struct expect_answer *a = &x->answer;
@@ -117,11 +150,12 @@ bool study_json(FILE *out, const struct study *s, struct err *err)
         "cell_change_percent",
         s->drift.cell_known ? study_json_number(100 * s->drift.cell_change) : json_null());
     json_t *matrix = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->n,
-        "counted", (json_int_t)s->counted_n, "boots", (json_int_t)s->boots, "mounts",
-        (json_int_t)s->mounts, "seed", (json_int_t)s->seed, "precision", s->precision, "baseline",
-        s->cells_n ? study_json_cell(s, s->baseline) : json_null(), "cells", cells, "effects",
-        effects, "expectations", answers, "drift", drift, "left_out", left_out_json(s));
+        "{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs",
+        (json_int_t)s->n, "counted", (json_int_t)s->counted_n, "boots", (json_int_t)s->boots,
+        "mounts", (json_int_t)s->mounts, "seed", (json_int_t)s->seed, "precision", s->precision,
+        "baseline", s->cells_n ? study_json_cell(s, s->baseline) : json_null(), "cells", cells,
+        "effects", effects, "expectations", answers, "drift", drift, "perturbation",
+        perturbation_json(s, counters), "left_out", left_out_json(s));
     json_t *report = json_pack("{s:s, s:i, s:o, s:o}", "schema", "numaload-report",
                                "schema_version", 1, "doubts", study_doubts(s), "matrix", matrix);
     bool ok = report && json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0;

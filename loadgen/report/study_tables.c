@@ -314,12 +314,11 @@ static void ratio_row(struct maker *m, const char *name, const char *metric)
             size_t base = study_without_instrument(s, i);
             if (base == SIZE_MAX)
                 continue;
-            double with = study_median(s, i, metric, NULL);
-            double without = study_median(s, base, metric, NULL);
-            bool known = without > 0 && isfinite(with);
+            double ratio;
+            bool known = study_ratio(s, i, base, metric, &ratio);
             any |= known;
             if (pass == 1)
-                cell(m, "%s", known ? fmt_figure(with / without).s : "-");
+                cell(m, "%s", known ? fmt_figure(ratio).s : "-");
         }
     }
 }

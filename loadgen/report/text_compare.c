@@ -284,7 +284,7 @@ bool report_compare_text(FILE *out, const json_t *const *records, size_t n, stru
         idle_table(out, runs + i, columns);
     }
     text_locks(out, runs, n);
-    text_perturbation(out, runs, n);
+    text_perturbation(out, records, runs, n);
     legend(out, runs, n);
     free(runs);
     return text_finish(out, err);

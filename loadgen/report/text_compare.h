@@ -18,7 +18,8 @@ void text_column_heads(FILE *out, const char *what, const struct text_run *runs,
 void text_locks(FILE *out, const struct text_run *runs, size_t n);
 
 /* Each instrumented run against the run of the same placement without: what the instrument did to
- * throughput and counters. */
-void text_perturbation(FILE *out, const struct text_run *runs, size_t n);
+ * throughput and counters. records: those of the runs. */
+void text_perturbation(FILE *out, const json_t *const *records, const struct text_run *runs,
+                       size_t n);
 
 #endif

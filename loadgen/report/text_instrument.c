@@ -1,10 +1,10 @@
 /* What instruments saw, and what they did to the load by looking. */
 #include "fmt.h"
+#include "perturbed.h"
 #include "text_compare.h"
 #include "view.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 static bool has_lock(const struct text_run *r)
@@ -85,56 +85,13 @@ void text_locks(FILE *out, const struct text_run *runs, size_t n)
     }
 }
 
-static size_t apart(const struct text_run *a, const struct text_run *b)
-{
-    return (size_t)(a < b ? b - a : a - b);
-}
-
-/* The run of the same load and placement without an instrument, or NULL. Of several the nearest:
- * records stand in the order in which they were made or named. */
-static const struct text_run *partner(const struct text_run *r, const struct text_run *runs,
-                                      size_t n)
-{
-    const struct text_run *nearest = NULL;
-    static const char *const same[] = {
-        "profile.cpus",        "profile.cq",      "profile.unbound",
-        "profile.mem",         "profile.threads", "profile.iodepth",
-        "profile.block_bytes", "profile.engine",  "host.kernel_release"};
-    for (size_t i = 0; i < n; i++) {
-        bool match = strcmp(view_instrument(runs[i].record), "none") == 0;
-        for (size_t k = 0; match && k < sizeof(same) / sizeof(*same); k++) {
-            json_t *a = (json_t *)view_at(r->record, same[k]);
-            json_t *b = (json_t *)view_at(runs[i].record, same[k]);
-            match = a == b || json_equal(a, b);
-        }
-        if (match && (!nearest || apart(r, &runs[i]) < apart(r, nearest)))
-            nearest = &runs[i];
-    }
-    return nearest;
-}
-
 struct pair {
     struct text_run with, without;
 };
 
-/* The total of a counter; of "a.b" the number at that path. */
-static bool figure_of(const json_t *window, const char *name, double *value)
-{
-    struct view_counter c;
-    if (strchr(name, '.'))
-        return view_number(window, name, value);
-    *value = view_counter_named(window, name, &c) && c.known ? (double)c.total : NAN;
-    return !isnan(*value);
-}
-
 static bool ratio_of(const struct pair *p, const char *name, double *ratio)
 {
-    double with, without;
-    if (!figure_of(p->with.window, name, &with) || !figure_of(p->without.window, name, &without) ||
-        without == 0)
-        return false;
-    *ratio = with / without;
-    return true;
+    return perturbed_ratio(p->with.window, p->without.window, name, ratio);
 }
 
 static void ratio_row(FILE *out, const char *name, const struct pair *pairs, size_t n,
@@ -180,16 +137,15 @@ static void pair_table(FILE *out, const struct pair *pairs, size_t n)
     fprintf(out, "Figures taken under an instrument are not rates of the load.\n");
 }
 
-void text_perturbation(FILE *out, const struct text_run *runs, size_t n)
+void text_perturbation(FILE *out, const json_t *const *records, const struct text_run *runs,
+                       size_t n)
 {
     struct pair pairs[RUN_COLUMNS];
     size_t columns = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct text_run *without = strcmp(view_instrument(runs[i].record), "none") != 0
-                                             ? partner(&runs[i], runs, n)
-                                             : NULL;
-        if (without)
-            pairs[columns++] = (struct pair){runs[i], *without};
+        size_t without = perturbed_partner(records, n, i);
+        if (without != SIZE_MAX)
+            pairs[columns++] = (struct pair){runs[i], runs[without]};
         if (columns == RUN_COLUMNS || (columns && i + 1 == n)) {
             pair_table(out, pairs, columns);
             columns = 0;

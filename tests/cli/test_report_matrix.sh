@@ -59,10 +59,32 @@ statement "$cross >= 1.05"
 "$numaload" report --format json "$folder" >"$work/matrix.json"
 "$numaload" report --format json --runs "$folder" "$data" >"$work/runs.json"
 "$numaload" report --format json --matrix "$data" >"$work/published.json"
+"$numaload" report --format json --runs "$data" >"$work/side.json"
+"$numaload" report --format json --matrix "$data"/t3-*.json >"$work/t3.json"
 "$numaload" compare --format json --force "$folder" "$folder" >"$work/compare.json"
 check "the reports are not as report-schema.json says" /usr/bin/python3 \
     "$source_dir/tests/schema_check.py" "$work/matrix.json" "$work/runs.json" \
-    "$work/published.json" "$work/compare.json"
+    "$work/published.json" "$work/compare.json" "$work/side.json" \
+    "$work/t3.json"
+# T3 as numbers: with perf lock 25 GB/s for 45.5, and 19 times the free_fastpath in A
+check "the published perturbation in JSON" /usr/bin/python3 - "$work/t3.json" \
+    "$work/side.json" "$work/matrix.json" <<'PY'
+import json, sys
+matrix, runs, none = (json.load(open(f)) for f in sys.argv[1:])
+of_a = [p["ratios"] for p in matrix["matrix"]["perturbation"]
+        if p["cell"]["cpus"] == "unpinned" and p["cell"]["cq"] == "node:0"]
+instruments = {r["run"]: (r["instrument"], r["counters"].get("free_slowpath")) for r in runs["runs"]}
+of_a += [p["ratios"] for p in runs["perturbation"] if instruments[p["without"]][1] == 85039753]
+assert len(of_a) == 2, (matrix["matrix"]["perturbation"], runs["perturbation"])
+for ratios in of_a:
+    assert abs(ratios["bytes_per_s"] - 25 / 45.5) < 0.001, ratios
+    assert abs(ratios["slab.free_fastpath"] - 655917745 / 34906233) < 1e-6, ratios
+    assert ratios["slab.alloc_slowpath"] is None, "0 without the instrument has no ratio"
+    assert abs(ratios["idle_percent"] - 3.60 / 31.46) < 1e-6, ratios
+for p in runs["perturbation"]:
+    assert instruments[p["run"]][0] == "perf-lock" and instruments[p["without"]][0] == "none", p
+assert none["matrix"]["perturbation"] == []
+PY
 "$numaload" report --format csv "$folder" | head -1 >"$work/head"
 "$numaload" report --format csv --runs "$folder" | head -1 | cmp "$work/head" - ||
     check "the header of CSV differs" false
