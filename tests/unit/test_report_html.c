@@ -171,47 +171,6 @@ static void test_matrix_page(void **state)
     assert_int_not_equal(access("/tmp/numaload-evil", F_OK), 0);
 }
 
-/* Pixels of a screenshot that are not of one colour, by Chromium: light and dark, wide and narrow.
- */
-static void screenshots(void)
-{
-    off_t sizes[3];
-    static const char *const options[] = {"--window-size=1000,1200",
-                                          "--window-size=1000,1200 "
-                                          "--blink-settings=preferredColorScheme=0",
-                                          "--window-size=500,1200"};
-    for (int i = 0; i < 3; i++) {
-        char png[80], command[512];
-        struct stat st;
-        snprintf(png, sizeof(png), "%s.png", file);
-        unlink(png);
-        snprintf(command, sizeof(command),
-                 "timeout 60 chromium --headless --no-sandbox --disable-gpu %s --screenshot=%s "
-                 "file://%s >/dev/null 2>&1",
-                 options[i], png, file);
-        assert_int_equal(system(command), 0);
-        assert_int_equal(stat(png, &st), 0);
-        sizes[i] = st.st_size;
-        assert_true(sizes[i] > 20000); /* an empty page of this size has 5 kB */
-        unlink(png);
-    }
-    assert_int_not_equal(sizes[0], sizes[1]);
-}
-
-static void test_screenshots(void **state)
-{
-    (void)state;
-    if (!there("chromium") || !there("gnuplot"))
-        skip();
-    json_t *r[2] = {load("t3-a-none.json"), load("t3-b-none.json")};
-    free(page(r, 2));
-    screenshots();
-    matrix_page(false);
-    screenshots();
-    json_decref(r[0]);
-    json_decref(r[1]);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -229,9 +188,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_no_gnuplot),  cmocka_unit_test(test_matrix_page),
-        cmocka_unit_test(test_screenshots),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_no_gnuplot),
+        cmocka_unit_test(test_matrix_page),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
