@@ -15,13 +15,16 @@ static void help(void)
          "Puts two matrices side by side, B against A: folders of 'numaload matrix' or of\n"
          "records, for example of a kernel before and after a patch. Cells are matched by\n"
          "the values of their axes. Counters are compared only when both have the same set.\n\n"
-         "  --format FORMAT  text (default; 72 columns), markdown, json, html\n"
+         "  --format FORMAT  text (default; 72 columns), markdown, csv (one line a cell\n"
+         "                   and figure), json, html\n"
          "  --force          compare different machines or loads, and say so\n\n"
          "Exit status: 0 done; 1 something cannot be read; 2 usage, or not to be compared\n"
          "without --force.");
 }
 
-static const char *const formats[] = {"text", "markdown", "json", "html"};
+static const char *const formats[] = {"text", "markdown", "csv", "json", "html"};
+
+enum { FORMATS = sizeof(formats) / sizeof(*formats) };
 
 struct options {
     const char *format;
@@ -31,12 +34,12 @@ struct options {
 
 static bool set_format(struct options *o, const char *name, struct err *err)
 {
-    for (size_t i = 0; name && i < 4; i++)
+    for (size_t i = 0; name && i < FORMATS; i++)
         if (strcmp(formats[i], name) == 0) {
             o->format = name;
             return true;
         }
-    return err_set(err, STATUS_USAGE, "--format: \"%s\" is none of text, markdown, json, html",
+    return err_set(err, STATUS_USAGE, "--format: \"%s\" is none of text, markdown, csv, json, html",
                    name ? name : "");
 }
 
@@ -107,6 +110,12 @@ static bool compare(const struct options *o, const struct study *a, const struct
             err_set(err, STATUS_FAILED, "cannot write the comparison as JSON");
         puts("");
         json_decref(report);
+    } else if (ok && strcmp(o->format, "csv") == 0) {
+        size_t i;
+        json_t *text;
+        json_array_foreach(doubts, i, text)
+            fprintf(stderr, "numaload: warning: %s\n", json_string_value(text));
+        compare_csv(stdout, a, b);
     } else if (ok) {
         put(stdout, o->format, doubts, &list);
     }

@@ -1,6 +1,7 @@
 #include "compare.h"
 
 #include "../matrix/words.h"
+#include "csv.h"
 #include "fmt.h"
 #include "maker.h"
 #include "study_json.h"
@@ -359,4 +360,86 @@ json_t *compare_json(const struct study *a, const struct study *b)
     against(a, b, SIZE_MAX, &c);
     return json_pack("{s:o, s:o}", "cells", cells, "all_cells_b_against_a",
                      study_json_comparison(a, &c));
+}
+
+static void csv_number(FILE *out, double v)
+{
+    fputc(',', out);
+    if (isfinite(v))
+        fprintf(out, "%.12g", v);
+}
+
+struct both {
+    const struct study *a, *b;
+    size_t cell, partner; /* of a, of b */
+};
+
+static void csv_head_of_line(FILE *out, const struct both *at, const char *figure)
+{
+    csv_text(out, study_name(at->a, at->cell).s);
+    fputc(',', out);
+    csv_text(out, figure);
+}
+
+static void csv_rate(FILE *out, const struct both *at)
+{
+    const struct stats_cell *x = &at->a->cells[at->cell].rate;
+    const struct stats_cell *y = &at->b->cells[at->partner].rate;
+    struct stats_comparison c;
+    against(at->a, at->b, at->cell, &c);
+    csv_head_of_line(out, at, "bytes_per_s");
+    fprintf(out, ",%zu,%zu", x->n, y->n);
+    csv_number(out, x->n ? x->median : NAN);
+    csv_number(out, y->n ? y->median : NAN);
+    csv_number(out, c.known ? c.ratio : NAN);
+    csv_number(out, c.interval.known ? c.interval.low : NAN);
+    csv_number(out, c.interval.known ? c.interval.high : NAN);
+    csv_number(out, c.known ? c.p : NAN);
+    fputc(',', out);
+    csv_text(out, c.known ? words_comparison(&c, at->a->precision, "faster", "slower").s : "");
+    fputs("\r\n", out);
+}
+
+/* Medians and their ratio; only throughput has an interval. */
+static void csv_figure(FILE *out, const struct both *at, const char *metric)
+{
+    size_t a_runs, b_runs;
+    double x = study_median(at->a, at->cell, metric, &a_runs);
+    double y = study_median(at->b, at->partner, metric, &b_runs);
+    if (a_runs + b_runs == 0)
+        return;
+    csv_head_of_line(out, at, metric);
+    fprintf(out, ",%zu,%zu", a_runs, b_runs);
+    csv_number(out, x);
+    csv_number(out, y);
+    csv_number(out, x > 0 ? y / x : NAN);
+    fputs(",,,,\r\n", out);
+}
+
+void compare_csv(FILE *out, const struct study *a, const struct study *b)
+{
+    json_t *unsaid = json_array(), *counters = study_counters(a), *value;
+    bool same = same_counters(a, b, unsaid);
+    const char *name;
+    fputs("cell,figure,a_runs,b_runs,a_median,b_median,b_over_a,b_over_a_low,b_over_a_high,p,"
+          "words\r\n",
+          out);
+    for (size_t i = 0; i < a->cells_n; i++) {
+        struct both at = {a, b, i, partner(a, b, i)};
+        if (at.partner == SIZE_MAX)
+            continue;
+        csv_rate(out, &at);
+        json_object_foreach(counters, name, value)
+        {
+            char metric[128];
+            snprintf(metric, sizeof(metric), "slab_per_gib.%.100s", name);
+            if (same)
+                csv_figure(out, &at, metric);
+        }
+        for (const struct view_derived *d = view_derived; same && d->name; d++)
+            csv_figure(out, &at, d->path + strlen("derived."));
+        csv_figure(out, &at, "idle_percent");
+    }
+    json_decref(unsaid);
+    json_decref(counters);
 }

@@ -6,6 +6,8 @@
 #include "study.h"
 #include "table.h"
 
+#include <stdio.h>
+
 /* Why the two must not be compared: other machines, other loads. A sentence a string; new
  * reference. */
 json_t *compare_obstacles(const struct study *a, const struct study *b);
@@ -19,5 +21,9 @@ bool compare_tables(struct table_list *list, json_t *doubts, const struct study 
 /* {"cells": [{"cell", "a_runs", "b_runs", "a_median_bytes_per_s", ..., "comparison"}]} of the same.
  * New reference. */
 json_t *compare_json(const struct study *a, const struct study *b);
+
+/* A line a cell and figure: bytes_per_s with its interval and words, then counters per GiB (when
+ * both have the same set), what follows from them and idle time. An empty field is unavailable. */
+void compare_csv(FILE *out, const struct study *a, const struct study *b);
 
 #endif

@@ -1,13 +1,14 @@
 /* One line a window (RFC 4180), for a spreadsheet or pandas. Column names are keys of the record,
  * so they carry their unit; an empty field is unavailable. The first columns are
  * always the same; those of nodes and counters follow as the records have them. */
+#include "csv.h"
 #include "report.h"
 #include "text.h"
 #include "view.h"
 
 #include <string.h>
 
-static void put_text(FILE *out, const char *text)
+void csv_text(FILE *out, const char *text)
 {
     /* a leading = + - @ would be a formula to a spreadsheet */
     bool formula = *text && strchr("=+-@\t\r", *text);
@@ -36,7 +37,7 @@ static void put_value(FILE *out, const json_t *v)
     else if (json_is_boolean(v))
         fputs(json_is_true(v) ? "true" : "false", out);
     else if (json_is_string(v))
-        put_text(out, json_string_value(v));
+        csv_text(out, json_string_value(v));
 }
 
 static const char *const of_record[] = {
@@ -116,13 +117,13 @@ static void put_head(FILE *out, json_t *counters, json_t *nodes)
     json_object_foreach(nodes, key, value)
     {
         fprintf(out, ",cpu.by_node.");
-        put_text(out, key);
+        csv_text(out, key);
         fprintf(out, ".idle_percent");
     }
     json_object_foreach(counters, key, value)
     {
         fprintf(out, ",slab.counters.");
-        put_text(out, key);
+        csv_text(out, key);
         fprintf(out, ".total");
     }
     fprintf(out, "\r\n");
@@ -170,10 +171,10 @@ bool report_csv_judged(FILE *out, const json_t *const *records, size_t n,
         json_array_foreach(json_object_get(records[i], "windows"), k, w)
         {
             if (judged)
-                put_text(out, judged[i].left_out ? judged[i].left_out : "");
+                csv_text(out, judged[i].left_out ? judged[i].left_out : "");
             fputc(',', out);
             if (judged)
-                put_text(out, judged[i].cell);
+                csv_text(out, judged[i].cell);
             put_line(out, records[i], w, counters, nodes);
         }
     json_decref(counters);

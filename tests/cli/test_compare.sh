@@ -28,6 +28,7 @@ PY
 make "$work/a" 1
 make "$work/b" 1.1
 make "$work/same" 1.0001
+make "$work/counters" 1 'w["slab"]["counters"]["new_one"] = {"total": 5}'
 expect 0 "node0 faster by 10" "$numaload" compare "$work/a" "$work/b"
 expect 0 "node1 faster by 1?[0-9.]+ %.* all cells faster by" "$numaload" compare "$work/a" "$work/b"
 expect 0 "over 3 boots a side" "$numaload" compare "$work/a" "$work/b"
@@ -36,6 +37,27 @@ expect 0 "node0 no difference larger than" "$numaload" compare "$work/a" "$work/
 expect 0 '"schema": "numaload-compare"' "$numaload" compare --format json "$work/a" "$work/b"
 expect 0 "# numaload: B against A" "$numaload" compare --format=markdown "$work/a" "$work/b"
 expect 0 "</html>" "$numaload" compare --format html "$work/a" "$work/b"
+"$numaload" compare --format csv "$work/a" "$work/b" >"$work/csv" 2>"$work/err"
+"$numaload" compare --format csv "$work/a" "$work/counters" >"$work/csv-sets" 2>"$work/err-sets"
+check "the CSV" /usr/bin/python3 - "$work/csv" "$work/csv-sets" <<'PY'
+import csv, sys
+rows, sets = (list(csv.DictReader(open(f, newline=""))) for f in sys.argv[1:])
+rate = {r["cell"]: r for r in rows if r["figure"] == "bytes_per_s"}
+assert list(rate) == ["node0", "node1"], list(rate)
+for r in rate.values():
+    ratio = float(r["b_median"]) / float(r["a_median"])
+    assert abs(float(r["b_over_a"]) - 1.1) < 0.001 and abs(ratio - 1.1) < 0.001, r
+    assert float(r["b_over_a_low"]) <= float(r["b_over_a"]) <= float(r["b_over_a_high"]), r
+    assert (r["a_runs"], r["b_runs"]) == ("6", "6") and r["words"].startswith("faster by 10"), r
+frees = [r for r in rows if r["figure"] == "slab_per_gib.free_fastpath"]
+assert len(frees) == 2 and all(float(r["b_over_a"]) == 1 and r["p"] == "" for r in frees), frees
+assert all(None not in r and None not in r.values() for r in rows), "a line with another number of fields"
+share = [r for r in rows if r["figure"] == "remote_free_share"]
+assert all(abs(float(r["a_median"]) - 2814 / (2814 + 119984226)) < 1e-9 for r in share), share
+# other sets of counters are not compared
+assert {r["figure"] for r in sets} == {"bytes_per_s", "idle_percent"}, sets
+PY
+check "the doubt is a warning" grep -q "^numaload: warning: the counters are not compared" "$work/err-sets"
 "$numaload" compare "$work/a" "$work/b" >"$work/text"
 check "wider than a mail" awk 'length > 72 { exit 1 }' "$work/text"
 
@@ -44,7 +66,6 @@ expect 2 "another CPU: Intel.* and another; --force" "$numaload" compare "$work/
 expect 0 "!! another CPU" "$numaload" compare --force "$work/a" "$work/other"
 make "$work/load" 1 'r["profile"]["threads"] = 8'
 expect 2 "another threads|another number|threads: 160 and 8" "$numaload" compare "$work/a" "$work/load"
-make "$work/counters" 1 'w["slab"]["counters"]["new_one"] = {"total": 5}'
 expect 0 "counters are not compared, the sets differ; only B has new_one" \
     "$numaload" compare "$work/a" "$work/counters"
 make "$work/one" 1.1 'r["host"]["boot_id"] = "x"'
@@ -59,7 +80,7 @@ expect 1 "no cell in common: A has node0, B has cpus 0" "$numaload" compare "$wo
 
 expect 2 "name two folders" "$numaload" compare "$work/a"
 expect 2 "unknown option '--x'" "$numaload" compare --x "$work/a" "$work/b"
-expect 2 "none of text, markdown, json, html" "$numaload" compare --format csv "$work/a" "$work/b"
+expect 2 "none of text, markdown, csv, json, html" "$numaload" compare --format xml "$work/a" "$work/b"
 mkdir "$work/empty"
 expect 1 "holds no records" "$numaload" compare "$work/a" "$work/empty"
 expect 0 "usage: numaload compare" "$numaload" compare --help
