@@ -180,13 +180,32 @@ static const char *first_complaint(const json_t *record)
 
 /* ---- before a run ---- */
 
-static json_t *settle_json(const struct quiet *now, const struct boot_seen *level, bool settled,
-                           uint64_t waited_ns)
+static json_t *settle_json(const struct settle_seen *seen, const struct quiet *level)
 {
-    return json_pack("{s:b, s:I, s:f, s:f, s:f, s:f}", "settled", (int)settled, "waited_ns",
-                     (json_int_t)waited_ns, "idle_percent", now->idle_percent, "interrupts_per_s",
-                     now->interrupts_per_s, "level_idle_percent", level->idle_percent,
-                     "level_interrupts_per_s", level->interrupts_per_s);
+    return json_pack("{s:b, s:I, s:f, s:f, s:f, s:f}", "settled", (int)seen->back, "waited_ns",
+                     (json_int_t)seen->waited_ns, "idle_percent", seen->now.idle_percent,
+                     "interrupts_per_s", seen->now.interrupts_per_s, "level_idle_percent",
+                     level->idle_percent, "level_interrupts_per_s", level->interrupts_per_s);
+}
+
+static bool look(void *arg, struct quiet *q)
+{
+    return settle_look(q, wait_ns, arg);
+}
+
+static uint64_t clock_ns(void *arg)
+{
+    (void)arg;
+    return now_ns();
+}
+
+static void still_waiting(void *arg, const struct quiet *now, const struct quiet *level)
+{
+    (void)arg;
+    live_line("waiting for the machine to settle: %.0f %% idle (was %.0f), %.0f interrupts/s (was "
+              "%.0f)",
+              now->idle_percent, level->idle_percent, now->interrupts_per_s,
+              level->interrupts_per_s);
 }
 
 /* Waits until the machine is back at its level; the first call of a boot takes the level. */
@@ -194,40 +213,26 @@ static bool settle(struct runner *r)
 {
     const struct matrix_settings *set = r->plan->settings;
     struct boot_seen *boot = series_boot(r->series);
-    struct settle_rule rule = {(double)set->settle_idle_points,
-                               (double)set->settle_interrupts_percent};
-    struct quiet now;
-    uint64_t began = now_ns();
+    const struct settle_rule rule = {(double)set->settle_idle_points,
+                                     (double)set->settle_interrupts_percent};
+    const struct settle_with with = {look, clock_ns, still_waiting, r};
+    struct quiet level = {boot->idle_percent, boot->interrupts_per_s};
+    struct settle_seen seen;
     json_decref(r->settle);
     r->settle = json_null();
     if (set->settle_max_ns == 0)
         return true;
-    for (;;) {
-        if (!settle_look(&now, wait_ns, r))
-            return r->interrupts == 0; /* /proc/stat is not there: no rule */
-        if (!boot->settled) {
-            boot->settled = true;
-            boot->idle_percent = now.idle_percent;
-            boot->interrupts_per_s = now.interrupts_per_s;
-        }
-        struct quiet level = {boot->idle_percent, boot->interrupts_per_s};
-        bool back = settle_is_back(&now, &level, &rule);
-        uint64_t waited = now_ns() - began;
-        if (!back && waited < set->settle_max_ns) {
-            live_line("waiting for the machine to settle: %.0f %% idle (was %.0f), %.0f "
-                      "interrupts/s (was %.0f)",
-                      now.idle_percent, level.idle_percent, now.interrupts_per_s,
-                      level.interrupts_per_s);
-            continue;
-        }
-        if (!back)
-            live_say("the machine did not settle within settle-max: %.0f %% idle (was %.0f), %.0f "
-                     "interrupts/s (was %.0f)",
-                     now.idle_percent, level.idle_percent, now.interrupts_per_s,
-                     level.interrupts_per_s);
-        r->settle = settle_json(&now, boot, back, waited);
-        return true;
-    }
+    if (!settle_until(&level, &boot->settled, &rule, set->settle_max_ns, &with, &seen))
+        return r->interrupts == 0; /* /proc/stat is not there: no rule */
+    boot->idle_percent = level.idle_percent;
+    boot->interrupts_per_s = level.interrupts_per_s;
+    if (!seen.back)
+        live_say("the machine did not settle within settle-max: %.0f %% idle (was %.0f), %.0f "
+                 "interrupts/s (was %.0f)",
+                 seen.now.idle_percent, level.idle_percent, seen.now.interrupts_per_s,
+                 level.interrupts_per_s);
+    r->settle = settle_json(&seen, &level);
+    return true;
 }
 
 static bool block_begun(const struct runner *r, unsigned block)

@@ -76,3 +76,21 @@ bool settle_look(struct quiet *q, settle_wait *wait, void *arg)
     return read_totals(&from) && wait(arg, LOOK_NS) && read_totals(&to) &&
            settle_between(&from, &to, (double)(now_ns() - began) / 1e9, q);
 }
+
+bool settle_until(struct quiet *level, bool *known, const struct settle_rule *rule, uint64_t max_ns,
+                  const struct settle_with *with, struct settle_seen *seen)
+{
+    uint64_t began = with->clock_ns(with->arg);
+    for (;;) {
+        if (!with->look(with->arg, &seen->now))
+            return false;
+        if (!*known)
+            *level = seen->now;
+        *known = true;
+        seen->back = settle_is_back(&seen->now, level, rule);
+        seen->waited_ns = with->clock_ns(with->arg) - began;
+        if (seen->back || seen->waited_ns >= max_ns)
+            return true;
+        with->waiting(with->arg, &seen->now, level);
+    }
+}

@@ -37,4 +37,22 @@ bool settle_is_back(const struct quiet *now, const struct quiet *level,
 typedef bool settle_wait(void *arg, uint64_t ns);
 bool settle_look(struct quiet *q, settle_wait *wait, void *arg);
 
+/* How the rule is applied between runs. */
+struct settle_with {
+    bool (*look)(void *arg, struct quiet *q); /* false: interrupted, or nothing to look at */
+    uint64_t (*clock_ns)(void *arg);
+    void (*waiting)(void *arg, const struct quiet *now, const struct quiet *level);
+    void *arg;
+};
+struct settle_seen {
+    struct quiet now; /* the last look */
+    bool back;        /* the rule holds */
+    uint64_t waited_ns;
+};
+
+/* Looks until the rule holds, or max_ns have passed: at least once. Without a level (*known false)
+ * the first look becomes it. Returns false when a look failed; then *seen says nothing. */
+bool settle_until(struct quiet *level, bool *known, const struct settle_rule *rule, uint64_t max_ns,
+                  const struct settle_with *with, struct settle_seen *seen);
+
 #endif

@@ -233,6 +233,68 @@ static void quiet(void **state)
     assert_false(settle_is_back(&(struct quiet){100, 401}, &level, &rule));
 }
 
+/* What a machine does, a look a second. */
+struct machine {
+    const struct quiet *looks;
+    unsigned n, looked, waited;
+};
+
+static bool machine_look(void *arg, struct quiet *q)
+{
+    struct machine *m = arg;
+    if (m->looked == m->n)
+        return false;
+    *q = m->looks[m->looked++];
+    return true;
+}
+
+static uint64_t machine_clock(void *arg)
+{
+    return ((struct machine *)arg)->looked * UINT64_C(1000000000);
+}
+
+static void machine_waiting(void *arg, const struct quiet *now, const struct quiet *level)
+{
+    assert_true(now->idle_percent < level->idle_percent);
+    ((struct machine *)arg)->waited++;
+}
+
+/* The level is that of before the first run, whatever comes later; a machine that stays busy holds
+ * a run up for no longer than it may; one that is back holds it up no longer. */
+static void settling(void **state)
+{
+    (void)state;
+    static const struct quiet looks[] = {{90, 100}, {20, 9000}, {60, 300}, {86, 240}, {99, 10}};
+    const struct settle_rule rule = {.idle_points = 5, .interrupts_percent = 50};
+    const uint64_t second = 1000000000;
+    struct machine m = {.looks = looks, .n = 5};
+    const struct settle_with with = {machine_look, machine_clock, machine_waiting, &m};
+    struct quiet level;
+    struct settle_seen seen;
+    bool known = false;
+    assert_true(settle_until(&level, &known, &rule, 30 * second, &with, &seen));
+    assert_true(known && seen.back);
+    assert_float_equal(level.idle_percent, 90, 0);
+    assert_int_equal(m.looked, 1);
+
+    assert_true(settle_until(&level, &known, &rule, 30 * second, &with, &seen));
+    assert_true(seen.back);
+    assert_int_equal(m.looked, 4); /* 86 % is within 5 points, 240/s within 50 % and 100 */
+    assert_int_equal(m.waited, 2);
+    assert_true(seen.waited_ns == 3 * second);
+    assert_float_equal(seen.now.idle_percent, 86, 0);
+    assert_float_equal(level.idle_percent, 90, 0);
+
+    m = (struct machine){.looks = looks + 1, .n = 2};
+    assert_true(settle_until(&level, &known, &rule, second, &with, &seen));
+    assert_false(seen.back);
+    assert_int_equal(m.looked, 1);
+    assert_float_equal(seen.now.idle_percent, 20, 0);
+
+    m = (struct machine){.looks = looks + 1, .n = 1}; /* interrupted while it waits */
+    assert_false(settle_until(&level, &known, &rule, 30 * second, &with, &seen));
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -262,6 +324,7 @@ int main(void)
         cmocka_unit_test(agreement),
         cmocka_unit_test(settings_are_no_keys),
         cmocka_unit_test(quiet),
+        cmocka_unit_test(settling),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
