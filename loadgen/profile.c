@@ -348,6 +348,13 @@ const struct key profile_keys[] = {
      .def = "nfs_page",
      .meta = "CACHE",
      .help = "SLUB cache whose statistics are recorded."},
+    {.name = "slab-shrink",
+     .type = KEY_BOOL,
+     .offset = FIELD(slab_shrink),
+     .def = "false",
+     .help = "Empty this cache before the load begins, its sheaves and its slabs without an object "
+             "in use: SLUB hands out what an earlier load left on another node before it makes a "
+             "slab of its own. Others that use the cache have to fill it again. Needs root."},
     {.name = "sysroot",
      .type = KEY_TEXT,
      .offset = FIELD(sysroot),

@@ -98,6 +98,7 @@ struct profile {
     bool strict;
     uint64_t min_share_percent;
     char *slab;
+    bool slab_shrink;
     char *sysroot;
     bool json;
     char *record;

@@ -170,6 +170,25 @@ static void check_whole_run(FILE *out, const json_t *record)
     fmt_wrapped(out, 23, "whole run, drained     ", text);
 }
 
+/* Whether the cache began without what earlier loads had left in it. */
+static void check_start(FILE *out, const json_t *record)
+{
+    const json_t *o = json_object_get(record, "slab_shrink");
+    json_int_t before, after;
+    char text[400];
+    if (!o)
+        return;
+    if (!json_is_true(json_object_get(o, "done")))
+        snprintf(text, sizeof(text), "not emptied: %.300s", view_text(o, "reason", "not recorded"));
+    else if (view_integer(o, "before.slabs.total", &before) &&
+             view_integer(o, "after.slabs.total", &after))
+        snprintf(text, sizeof(text), "emptied before the load: %s slabs, then %s",
+                 fmt_count(before).s, fmt_count(after).s);
+    else
+        snprintf(text, sizeof(text), "emptied before the load");
+    fmt_wrapped(out, 23, "cache at the start     ", text);
+}
+
 void text_checks(FILE *out, const json_t *record, const json_t *window)
 {
     if (!json_is_true(view_at(window, "slab.available")))
@@ -187,4 +206,5 @@ void text_checks(FILE *out, const json_t *record, const json_t *window)
     check(out, "cmpxchg_double_fail", d, "cmpxchg_double_fail_per_million_frees", 1,
           " per million frees", "retries on contended slabs");
     check_whole_run(out, record);
+    check_start(out, record);
 }

@@ -26,6 +26,7 @@ const struct view_fact view_same[] = {
     {"profile.threads", "thread counts"},
     {"profile.iodepth", "I/O depths"},
     {"profile.engine", "engines"},
+    {"profile.slab_shrink", "starting states of the slab cache"},
     {0},
 };
 

@@ -9,6 +9,7 @@
 #include "../engine/engine.h"
 #include "../record/hostfacts.h"
 #include "../record/notes.h"
+#include "../record/slab_shrink.h"
 #include "end_signals.h"
 #include "live.h"
 #include "live_view.h"
@@ -389,6 +390,12 @@ static bool prepare(struct run *r)
            (!profile_writes(p) || target_begin_write(&r->target, p, err));
 }
 
+static void begin_clean(struct run *r)
+{
+    if (r->profile->slab_shrink)
+        json_object_set_new(r->record, "slab_shrink", slab_shrink(r->profile->slab, r->notes));
+}
+
 /* ---- the load ---- */
 
 static void edge_at(struct run *r, unsigned number, unsigned phase, uint64_t ns)
@@ -502,6 +509,7 @@ static bool load(struct run *r)
         return over;
     }
     live_view_watch(r->live, &r->crew, r->workers, r->topo);
+    begin_clean(r);
     whole = measure(r, &cut);
     unsigned measured = whole + cut, last_edge = measured + 2;
     live_line("waiting for the last I/Os");
