@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Placement decides on which node pages are freed (nfs_page, NFSv3 over soft-RoCE, direct reads by
 # threads on node 0): with the work queues when client and server are one guest, with nothing but the
-# network interrupt when they are two.
+# network interrupt when they are two. What a run moves for it is put back.
 # usage: test_place_frees.sh [one|two]...   (default: both)
 # shellcheck disable=SC2016 # quoted scripts are for the guest's shell
 . "$(dirname "${BASH_SOURCE[0]}")/place_common.sh"
 
-# Reads for 15 s and prints free_fastpath and free_slowpath of that time.
+# Reads for 10 s and prints free_fastpath and free_slowpath of that time.
 # A free on another node than the object's is always a slow one.
 load='cache=/sys/kernel/slab/nfs_page
 total() { sed "s/ .*//" $cache/$1; }
 set -- $(total free_fastpath) $(total free_slowpath)
-end=$(($(cut -d. -f1 /proc/uptime) + 15))
+end=$(($(cut -d. -f1 /proc/uptime) + 10))
 while [ $(cut -d. -f1 /proc/uptime) -lt $end ]; do
     for i in 1 2 3 4; do dd if=/mnt/nfs/data of=/dev/null bs=1M count=16 skip=$((i * 16)) iflag=direct 2>/dev/null & done
     wait
@@ -35,6 +35,37 @@ at_most() { if [ "$percent" -le "$2" ]; then ok "$1"; else bad "$1" "$percent %,
 
 fill='dd if=/dev/urandom of=$LAB_MOUNT/data bs=1M count=96 2>/dev/null && echo 3 >/proc/sys/vm/drop_caches'
 
+# What cq and wq-scope of a run move, on the device behind the mount, is put back to the byte, at its
+# end and after SIGKILL.
+scope() {
+    cat >"$work/script" <<'G'
+state() { cat /sys/devices/virtual/workqueue/*/affinity_scope /sys/devices/virtual/workqueue/cpumask \
+    /sys/devices/virtual/workqueue/*/cpumask; }
+load="$1 run $2/profiles/lab.ini --path /mnt/nfs/scope --cq node:1 --wq-scope numa --iodepth 2"
+"$1" prepare --path /mnt/export/scope --size 64M >/dev/null
+state >/tmp/before
+$load --window 4s --ramp 3s --record "$LAB_OUT/scope.json" >/dev/null
+echo "status $?"
+state | cmp /tmp/before - && echo put back
+$load --window 60s >/dev/null &
+pid=$!
+sleep 8
+cat /sys/devices/virtual/workqueue/ib-comp-unb-wq/affinity_scope
+kill -9 $pid
+wait $pid
+sleep 3
+state | cmp /tmp/before - && echo put back after SIGKILL
+G
+    in_lab sh -s "$numaload" "$root" <"$work/script"
+    check "a run puts back what cq and wq-scope moved" \
+        "status 0;put back;numa;put back after SIGKILL;" "$(tr '\n' ';' <<<"$got")"
+    contains "the device behind the mount is found" "device rxe0: server"
+    python3 "$root/tests/schema_check.py" "$out/scope.json" || bad "the record fits the schema"
+    check "its work queues are reached" True "$(python3 -c 'import json, sys
+w = json.load(open(sys.argv[1]))["windows"][0]
+print({p["lever"]: p["reached"] for p in w["placement"]}["unbound"])' "$out/scope.json")"
+}
+
 one() {
     boot
     in_lab sh -c "$fill"
@@ -42,6 +73,7 @@ one() {
     at_most "one guest, work queues on the node of the threads: frees are local" 10
     remote_percent --cq node:1 --device rxe0
     at_least "one guest, work queues on the other node: frees are remote" 90
+    scope
     "$lab" down --name "$name" >&2
 }
 
