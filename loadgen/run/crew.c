@@ -3,6 +3,7 @@
 
 #include "window.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -29,11 +30,32 @@ const struct err *crew_error(const struct crew *crew, const struct worker *worke
     return NULL;
 }
 
+/* Waits for all of `started` workers to be ready, but no longer than until it is time to poll;
+ * returns how many are. */
+static unsigned wait_ready(struct crew *crew, unsigned started)
+{
+    uint64_t until = now_ns() + POLL_NS;
+    struct timespec ts = {.tv_sec = (time_t)(until / 1000000000),
+                          .tv_nsec = (long)(until % 1000000000)};
+    pthread_mutex_lock(&crew->lock);
+    while (crew->ready < started &&
+           pthread_cond_timedwait(&crew->readied, &crew->lock, &ts) != ETIMEDOUT)
+        ;
+    unsigned ready = crew->ready;
+    pthread_mutex_unlock(&crew->lock);
+    return ready;
+}
+
 enum crew_wait crew_start(struct crew *crew, struct worker *workers, crew_poll poll, void *arg,
                           struct err *err)
 {
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&crew->readied, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     crew->phase_bytes = worker_phase_bytes(crew->cpus_n);
     unsigned started = 0;
     for (; started < crew->threads; started++) {
@@ -45,9 +67,7 @@ enum crew_wait crew_start(struct crew *crew, struct worker *workers, crew_poll p
     }
     bool all = started == crew->threads;
     for (;;) {
-        pthread_mutex_lock(&crew->lock);
-        unsigned ready = crew->ready;
-        pthread_mutex_unlock(&crew->lock);
+        unsigned ready = wait_ready(crew, started);
         const struct err *e = crew_error(crew, workers);
         if (all && e) {
             *err = *e;
@@ -57,7 +77,6 @@ enum crew_wait crew_start(struct crew *crew, struct worker *workers, crew_poll p
             return all ? CREW_OK : CREW_FAILED;
         if (!poll(arg))
             return CREW_GAVE_UP;
-        crew_sleep();
     }
 }
 
@@ -121,5 +140,6 @@ void crew_free(struct crew *crew, struct worker *workers)
             munmap(w->phase_memory, crew->phases * crew->phase_bytes);
     }
     pthread_cond_destroy(&crew->changed);
+    pthread_cond_destroy(&crew->readied);
     pthread_mutex_destroy(&crew->lock);
 }

@@ -591,7 +591,7 @@ static bool report_and_wait(struct worker *w, enum worker_state state)
     pthread_mutex_lock(&crew->lock);
     atomic_store(&w->state, state);
     crew->ready++;
-    pthread_cond_broadcast(&crew->changed);
+    pthread_cond_signal(&crew->readied);
     while (state == WORKER_READY && !crew->go && !crew->giveup)
         pthread_cond_wait(&crew->changed, &crew->lock);
     bool go = crew->go;

@@ -52,9 +52,10 @@ struct crew {
     const int *shared_fds; /* by file; NULL: each worker opens its own */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned ready;  /* under lock: workers that are set up, or failed */
-    bool go, giveup; /* under lock: start the load / go home without */
+    pthread_cond_t changed; /* go or giveup was set */
+    pthread_cond_t readied; /* ready grew; only the coordinator waits */
+    unsigned ready;         /* under lock: workers that are set up, or failed */
+    bool go, giveup;        /* under lock: start the load / go home without */
 
     _Alignas(CACHE_LINE) _Atomic uint32_t phase;
     _Alignas(CACHE_LINE) _Atomic bool failed; /* some worker met an error */
