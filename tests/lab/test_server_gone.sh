@@ -85,7 +85,7 @@ freeze() {
     kill -STOP "$server" && sleep 5 && kill -CONT "$server"
 }
 on_mark freeze &
-guest 'for v in v3 v4; do load $v-frozen libnfs ${!v} --verify --window 10s; done
+guest 'for v in v3 v4; do load $v-frozen libnfs ${!v} --verify --window 16s; done
     loading v3-frozen v4-frozen; touch $LAB_OUT/mark; wait'
 wait $!
 for v in 3 4; do
