@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { RECV_BYTES = 1024, SEND_MAX = 1024, INLINE_BYTES = 512, POLL_BATCH = 32 };
+enum { RECV_BYTES = 1024, SEND_MAX = 1024, INLINE_BYTES = 512, POLL_BATCH = 32, PAGE_BYTES = 4096 };
 #define SEND_FLAG (UINT64_C(1) << 63) /* in wr_id: a send, else a receive */
 #define LOOK_NS UINT64_C(50000000)    /* between two looks at rdma_cm while nothing arrives */
 #define PORT_LOOKS 20                 /* of these without an answer, and the port is looked at */
@@ -313,12 +313,18 @@ static bool join_domain(struct conn *c, const struct rpcrdma_setup *s, struct er
     return !s->memory || d->mr;
 }
 
+/* What C allows aligned_alloc to be asked for. */
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
 static bool make_memory(struct conn *c, const struct rpcrdma_setup *s, struct err *err)
 {
-    size_t recv_bytes = (size_t)s->credits * RECV_BYTES;
-    size_t send_bytes = (size_t)c->send_depth * SEND_MAX;
-    c->recv = aligned_alloc(4096, recv_bytes);
-    c->send = aligned_alloc(4096, send_bytes);
+    size_t recv_bytes = whole_pages((size_t)s->credits * RECV_BYTES);
+    size_t send_bytes = whole_pages((size_t)c->send_depth * SEND_MAX);
+    c->recv = aligned_alloc(PAGE_BYTES, recv_bytes);
+    c->send = aligned_alloc(PAGE_BYTES, send_bytes);
     c->send_wr = calloc(c->send_depth, sizeof(*c->send_wr));
     c->send_sge = calloc(c->send_depth, sizeof(*c->send_sge));
     c->recv_wr = calloc(s->credits, sizeof(*c->recv_wr));
