@@ -107,10 +107,22 @@ expect 2 "different servers or arguments" load --path "$v3" --path "${v3/127.0.0
 
 # ---- servers that go away ----
 
+connections() { ss -tH state established dport = 12049 | wc -l; }
+
 # Comes back a second after both threads of a load are connected.
 until_loading() {
-    until [ "$(ss -tH state established dport = 12049 | wc -l)" -ge 2 ]; do sleep 0.05; done
+    until [ "$(connections)" -ge 2 ]; do sleep 0.05; done
     sleep 1
+}
+
+# What a load that gave up leaves behind must not be taken for the next one.
+until_quiet() {
+    local tries
+    for tries in $(seq 600); do
+        [ "$(connections)" != 0 ] || return 0
+        sleep 0.05
+    done
+    fail "connections to the server stay for 30 s"
 }
 
 # Stopped for 5 s: the window waits with it, and nothing is lost.
@@ -127,6 +139,7 @@ expect 1 "did not answer a READ of 1048576 bytes at offset [0-9]+ for [0-9.]+ s 
 wait $!
 valid_record "$work/r.json"
 holds "$work/r.json" "w['throughput']['ios'] > 0 and w['cut_short']"
+until_quiet
 
 # A connection that is cut and made anew: measured, but invalid.
 (until_loading && ss -K -t4 dst 127.0.0.1 dport = 12049 >"$work/cut" 2>/dev/null) &
@@ -141,10 +154,12 @@ else
 fi
 
 # Truncated in mid-run.
+until_quiet
 (until_loading && truncate -s 2M "$export_dir/more") &
 expect 1 "the file was truncated" load --path "${v3/data/more}" --window 4s
 wait $!
 
+until_quiet
 # Killed: the window ends, what was measured is kept.
 (until_loading && kill -9 $server) &
 expect 1 "did not come back" load --path "$v3" --window 2s

@@ -313,12 +313,13 @@ static void a_service_is_stopped_by_systemd(void **state)
     remove_dir(dir);
 }
 
-/* Process numbers and a /proc of our own, where no irqbalance of the machine's is seen, nor by it.
+/* Process numbers, a /proc and socket names of our own, where no irqbalance of the machine is seen,
+ * nor by it.
  * Returns in a process that is not the first of them; the first one waits for all others. False,
  * in the process as it was, where that is not allowed. */
 static bool in_a_world_of_our_own(void)
 {
-    if (unshare(CLONE_NEWPID | CLONE_NEWNS))
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET))
         return false;
     pid_t first = fork(), ended;
     int status = 0;
