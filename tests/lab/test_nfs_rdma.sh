@@ -92,13 +92,22 @@ said "99"
 # ---- what can go wrong meanwhile ----
 
 start='rpc.nfsd 4; echo "rdma 20049" >/proc/fs/nfsd/portlist'
-# during COMMAND KEY...: COMMAND runs in the guest in the middle of the load
+# once_loading COMMAND: runs it in the guest in the middle of the load, however slow the machine is
+once_loading() {
+    local tries
+    for tries in $(seq 300); do
+        [ "$(wc -l 2>/dev/null <"$out/live.csv" || echo 0)" -lt 3 ] || break
+        sleep 0.2
+    done
+    guest sh -c "$1"
+}
+# during COMMAND KEY...: COMMAND runs in the middle of the load
 during() {
     local command=$1
     shift
-    rm -f "$out/r.json"
-    guest sh -c "sleep 4; $command" &
-    attempt --path $url --threads 2 --iodepth 16 --block 64K --window 15s --deadline 5s "$@"
+    rm -f "$out/r.json" "$out/live.csv"
+    once_loading "$command" &
+    attempt --livecsv "$out/live.csv" --path $url --threads 2 --iodepth 16 --block 64K --window 15s --deadline 5s "$@"
     wait $!
     # The window ended early, and what was measured is kept.
     check "$command: status $rc" [ $rc = 1 ]
@@ -116,8 +125,9 @@ attempt --path $url --once --verify
 check "after the server's restart: status $rc $(cat "$work/err")" [ $rc = 0 ]
 
 # A server that comes back: the run goes on and every byte is right, but it is invalid.
-guest sh -c "sleep 4; echo 0 >/proc/fs/nfsd/threads; sleep 1; $start" &
-attempt --path $url --threads 2 --iodepth 16 --block 64K --window 14s --deadline 40s --verify \
+rm -f "$out/live.csv"
+once_loading "echo 0 >/proc/fs/nfsd/threads; sleep 1; $start" &
+attempt --livecsv "$out/live.csv" --path $url --threads 2 --iodepth 16 --block 64K --window 14s --deadline 40s --verify \
     --nconnect 2 --completion poll
 wait $!
 check "restarted meanwhile: status $rc $(cat "$work/err")" [ $rc = 3 ]

@@ -17,6 +17,7 @@ fi
 "$lab" up --two-guests --no-mount --name $name --out "$out" || exit $?
 in_server() { "$lab" run --name $name-server -- "$@"; }
 in_server sh -c "exec '$numaload' serve --size 16M --listen 10.77.0.1" >"$work/serve" 2>&1 &
+in_server "$numaload" prepare --path /mnt/export/data --size 16M >/dev/null || fail "no file"
 nfs=10.77.0.1/mnt/export/data
 
 # Sourced in the client's guest. load NAME ENGINE PATH OPTION...: a run in the background, its status
@@ -54,8 +55,7 @@ kept() {
 
 # ---- every byte over TCP, from the kernel's server ----
 
-guest '"$numaload" prepare --path $rdma --size 16M 2>/dev/null
-    for v in v3 v4; do
+guest 'for v in v3 v4; do
         load $v-large libnfs ${!v} --once --verify --block 1M
         load $v-small libnfs ${!v} --once --verify --block 16K --threads 4 --iodepth 16
         wait
