@@ -121,7 +121,8 @@ static void test_threads(void **state)
     pthread_create(&thread, NULL, stay, &tid);
     pthread_barrier_wait(&both);
     assert_true(task_list_refresh(&l));
-    assert_int_equal(l.n, before + 1);
+    /* the thread sanitizer begins one of its own with the first */
+    assert_in_range(l.n, before + 1, before + 2);
     assert_true(listed(&l, tid));
     for (size_t i = 1; i < l.n; i++)
         assert_true(l.tids[i - 1] < l.tids[i]);
