@@ -591,6 +591,11 @@ bool profile_random(const struct profile *p)
     return strncmp(p->rw, "rand", 4) == 0;
 }
 
+bool profile_polls(const struct profile *p)
+{
+    return strcmp(p->completion, "poll") == 0;
+}
+
 bool profile_reads(const struct profile *p)
 {
     return !profile_writes(p) || p->mix_read_percent;

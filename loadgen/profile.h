@@ -147,6 +147,7 @@ bool profile_writes(const struct profile *p);
 bool profile_random(const struct profile *p);
 bool profile_reads(const struct profile *p);
 bool profile_once(const struct profile *p);
+bool profile_polls(const struct profile *p); /* completion = poll */
 
 /* The first path, or NULL. */
 const char *profile_path(const struct profile *p);

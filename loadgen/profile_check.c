@@ -89,7 +89,7 @@ bool profile_check(const struct profile *p, struct err *err)
                        "%s: engine sync does one I/O at a time; use --iodepth 1 and more threads, "
                        "or engine aio or uring",
                        profile_where(p, "iodepth", where, sizeof(where)));
-    if (engine && !engine->spins && strcmp(p->completion, "poll") == 0)
+    if (engine && !engine->spins && profile_polls(p))
         return err_set(err, STATUS_USAGE, "%s: engine %s cannot wait by polling; leave it at event",
                        profile_where(p, "completion", where, sizeof(where)), p->engine);
     return true;

@@ -70,7 +70,7 @@ static struct engine *aio_open(const struct engine_setup *setup, struct err *err
         goto no_memory;
     e->fds = setup->fds;
     e->iodepth = setup->iodepth;
-    e->spin = strcmp(setup->profile->completion, "poll") == 0;
+    e->spin = profile_polls(setup->profile);
     e->iocbs = calloc(e->iodepth, sizeof(*e->iocbs));
     e->batch = calloc(e->iodepth, sizeof(*e->batch));
     e->events = calloc(e->iodepth, sizeof(*e->events));

@@ -20,7 +20,8 @@ struct io {
     uint32_t done;                  /* moved already, by earlier parts of the same I/O */
     uint32_t want;     /* bytes that the whole I/O must move; less than the block at end of file */
     uint32_t file;     /* index in target.files and in engine_setup.fds */
-    uint64_t start_ns; /* latency counts from here; 0: the slot never had an I/O */
+    uint64_t start_ns; /* latency counts from here; 0: the slot is idle; of a slot in
+                          the worker's ready list, still that of its last I/O */
     bool write;        /* from buf to the file */
 };
 

@@ -221,7 +221,7 @@ static struct engine *nfsr_open(const struct engine_setup *s, struct err *err)
     e->located = s->target->located;
     e->auth = rpc_auth_self();
     e->deadline_ns = s->profile->deadline_ns;
-    e->poll = strcmp(s->profile->completion, "poll") == 0;
+    e->poll = profile_polls(s->profile);
     e->read_bytes = (uint32_t)(s->block_bytes < e->located->rtmax_bytes ? s->block_bytes
                                                                         : e->located->rtmax_bytes);
     e->connections_n = (unsigned)s->profile->nconnect;

@@ -130,7 +130,7 @@ static struct engine *rdma_open(const struct engine_setup *s, struct err *err)
         .depth = s->iodepth,
         .choose_vector = choose_vector,
         .choose_arg = (void *)s,
-        .events = strcmp(p->completion, "event") == 0,
+        .events = !profile_polls(p),
         .cq_count = (unsigned)p->cq_count,
         .cq_period_us = p->cq_period_ns / 1000,
     };

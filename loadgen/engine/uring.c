@@ -125,7 +125,7 @@ static struct engine *uring_open(const struct engine_setup *setup, struct err *e
         err_set(err, STATUS_FAILED, "out of memory");
         return NULL;
     }
-    bool spin = strcmp(setup->profile->completion, "poll") == 0;
+    bool spin = profile_polls(setup->profile);
     int r = ring_open(&e->ring, setup->iodepth, spin);
     if (r < 0) {
         setup_failed(-r, setup->iodepth, err);

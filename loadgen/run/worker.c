@@ -33,8 +33,6 @@ struct loop {
     uint32_t *idle; /* slots that wait for their time, of a paced load */
     unsigned idle_n;
     uint64_t block_bytes, salt;
-    void *slot_memory; /* holds ios, ready, idle and done */
-    size_t slot_bytes;
     char *buffers;
     bool writes, verify;
     uint32_t read_share; /* of a mix, in 2^-32 */
@@ -509,19 +507,20 @@ static void close_files(struct loop *l)
     free(l->fds);
 }
 
+static size_t slot_bytes(const struct loop *l)
+{
+    return l->iodepth * (sizeof(*l->ios) + sizeof(*l->done) + sizeof(*l->ready) + sizeof(*l->idle));
+}
+
 /* In pages of their own: on the thread's node, since it touches them first, and on lines that no
  * other thread writes. 80 bytes a slot, so that huge pages have nothing to win. */
 static bool make_slots(struct loop *l, struct err *err)
 {
-    const size_t n = l->iodepth;
-    l->slot_bytes = n * (sizeof(*l->ios) + sizeof(*l->done) + sizeof(*l->ready) + sizeof(*l->idle));
-    l->slot_memory =
-        mmap(NULL, l->slot_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (l->slot_memory == MAP_FAILED) {
-        l->slot_memory = NULL;
-        return err_set(err, STATUS_FAILED, "slots: %zu bytes: %s", l->slot_bytes, strerror(errno));
-    }
-    l->ios = l->slot_memory;
+    const size_t n = l->iodepth, bytes = slot_bytes(l);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return err_set(err, STATUS_FAILED, "slots: %zu bytes: %s", bytes, strerror(errno));
+    l->ios = at;
     l->done = (struct completion *)(l->ios + n);
     l->ready = (uint32_t *)(l->done + n);
     l->idle = l->ready + n;
@@ -622,8 +621,8 @@ static void *worker_main(void *arg)
     }
     counter_set(&w->outstanding, 0);
     close_files(&l);
-    if (l.slot_memory)
-        munmap(l.slot_memory, l.slot_bytes);
+    if (l.ios)
+        munmap(l.ios, slot_bytes(&l));
     atomic_store(&w->state, end);
     return NULL;
 }
