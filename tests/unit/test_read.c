@@ -2,8 +2,8 @@
 #include "check.h"
 
 #ifdef HAVE_VERBS
-#define cm_cause scripted_cause
-#define cm_port_down scripted_port_down
+#include "scripted_cm.h"
+
 #include "../../verbs/read.c" /* struct reader is not in its header */
 
 #define DEPTH 5
@@ -15,23 +15,7 @@ static struct {
     unsigned complete;         /* so many of them are due */
     enum ibv_wc_status status; /* of the last one that is due */
     int refuse;                /* the errno of every post */
-    const char *cause;         /* what cm_cause knows */
-    const char *down;          /* what the port says */
-    bool removed;
 } device;
-
-const char *scripted_cause(struct cm *cm, bool *removed)
-{
-    (void)cm;
-    *removed = device.removed;
-    return device.cause;
-}
-
-const char *scripted_port_down(struct cm *cm)
-{
-    (void)cm;
-    return device.down;
-}
 
 static int post(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -76,9 +60,10 @@ static struct reader *make(void)
     struct reader *r = calloc(1, sizeof(*r));
     struct reader_setup s = {.depth = DEPTH};
     memset(&device, 0, sizeof(device));
+    memset(&script, 0, sizeof(script));
     r->cm.id = &id;
     strcpy(r->cm.to.text, "peer:1");
-    device.cause = "peer:1 closed the connection";
+    script.lost = "peer:1 closed the connection";
     r->cq = &cq;
     r->mr = &mr;
     r->offer = (struct offer){.rkey = 77, .address = 4096};
@@ -126,7 +111,7 @@ static void every_read_comes_back_once(void **state)
 static void failed_with(enum ibv_wc_status status, const char *down, int error, const char *why)
 {
     struct reader *r = make();
-    device.down = down;
+    script.down = down;
     struct read_done done[DEPTH];
     for (unsigned i = 0; i < DEPTH; i++)
         reader_add(r, i, NULL, 8 * i, 100 + i);
@@ -153,8 +138,8 @@ static void flushed_without_a_word(void **state)
     (void)state;
     struct reader *r = make();
     struct read_done done[DEPTH];
-    device.cause = NULL;
-    device.down = "port 1 of mlx5_7 went down (down)";
+    script.lost = NULL;
+    script.down = "port 1 of mlx5_7 went down (down)";
     reader_add(r, 0, NULL, 0, 100);
     assert_int_equal(reader_ring(r), 0);
     device.complete = 1;
@@ -169,8 +154,8 @@ static void refused_with(const char *cause, bool removed, int error, const char 
     struct reader *r = make();
     struct read_done done;
     device.refuse = EIO;
-    device.cause = cause;
-    device.removed = removed;
+    script.lost = cause;
+    script.removed = removed;
     reader_add(r, 0, NULL, 0, 100);
     assert_int_equal(reader_ring(r), -error);
     assert_string_equal(reader_why(r), why);

@@ -3,9 +3,8 @@
 #include "check.h"
 
 #ifdef HAVE_VERBS
-#define cm_port_down scripted_port_down
-#define cm_lost scripted_lost
-#define cm_close scripted_close
+#include "scripted_cm.h"
+
 #include "../../verbs/rpcrdma_conn.c" /* struct conn is not in its header */
 
 enum { CREDITS = 5, INLINE = 200, QUEUE = 64 };
@@ -23,28 +22,7 @@ static struct {
     unsigned silent;  /* unsignalled ones in a row */
     unsigned posts, receives;
     int refuse;
-    const char *lost;
-    const char *down; /* what the port says */
-    bool closed;
 } device;
-
-const char *scripted_lost(struct cm *cm)
-{
-    (void)cm;
-    return device.lost;
-}
-
-void scripted_close(struct cm *cm)
-{
-    (void)cm;
-    device.closed = true;
-}
-
-const char *scripted_port_down(struct cm *cm)
-{
-    (void)cm;
-    return device.down;
-}
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -116,6 +94,7 @@ static struct conn *make(void)
     struct conn *c = calloc(1, sizeof(*c));
     assert_non_null(c);
     memset(&device, 0, sizeof(device));
+    memset(&script, 0, sizeof(script));
     set_depths(c, CREDITS);
     c->t = (struct transport){.ops = &conn_ops, .send_bytes = SEND_MAX, .credits = CREDITS};
     c->cm = (struct cm){.channel = &channel, .id = &id, .to = {.text = "server:20049"}};
@@ -134,7 +113,7 @@ static void drop(struct conn *c)
 {
     c->cq = NULL; /* the test's */
     conn_close(&c->t);
-    assert_true(device.closed);
+    assert_true(script.closed);
 }
 
 /* With a call outstanding for each credit there is always room for the next one, no send is written
@@ -226,8 +205,8 @@ static void ends(void **state)
         struct err err = {0};
         struct transport_msg msg;
         c->t.outstanding = 3;
-        device.lost = all[i].lost;
-        device.down = all[i].down;
+        script.lost = all[i].lost;
+        script.down = all[i].down;
         fail_with(all[i].receive ? 0 : SEND_FLAG, all[i].status);
         assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), -1);
         assert_contains(err.text, all[i].says);
@@ -274,9 +253,9 @@ static void closed_in_silence(void **state)
     struct conn *c = make();
     struct err err = {0};
     struct transport_msg msg;
-    device.lost = "the RDMA device mlx5_7 was removed";
+    script.lost = "the RDMA device mlx5_7 was removed";
     assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), -1);
-    assert_string_equal(err.text, device.lost);
+    assert_string_equal(err.text, script.lost);
     assert_true(c->t.lost);
     drop(c);
 }
@@ -289,7 +268,7 @@ static void port_down(void **state)
     struct err err = {0};
     struct transport_msg msg;
     unsigned looks = 0;
-    device.down = "port 1 of mlx5_7 went down (down)";
+    script.down = "port 1 of mlx5_7 went down (down)";
     for (; looks < 2 * PORT_LOOKS; looks++, c->looked_ns = 0)
         assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0); /* nothing is waited for */
     c->t.outstanding = 3;
