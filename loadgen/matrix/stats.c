@@ -9,6 +9,7 @@
 
 #define OUTSIDE 0.05 /* of a 95 % interval */
 #define UNITS_MAX 100000
+#define TELLING_FACTOR 4 /* between the ends of an interval over two units */
 
 static int by_value(const void *a, const void *b)
 {
@@ -230,6 +231,12 @@ out:
     free(mine);
     free(cells);
     return out->known;
+}
+
+bool stats_interval_tells(const struct stats_interval *i)
+{
+    return i->known && (i->units > 2 || i->low == i->high ||
+                        (i->low > 0 && i->high <= TELLING_FACTOR * i->low));
 }
 
 double stats_half_width(const struct stats_comparison *c)

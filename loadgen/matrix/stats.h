@@ -69,6 +69,12 @@ struct stats_comparison {
 bool stats_compare(const struct stats_run *runs, size_t n, const struct stats_pair *pairs,
                    size_t pairs_n, uint64_t seed, struct stats_comparison *out);
 
+/* False where two units are all there are and the ends of their interval are more than a factor of
+ * 4 apart, or one is not above 0: right, but with one degree of freedom (t is 12.7) it leaves
+ * nearly everything possible, and whoever reads it takes away less than from the two units
+ * themselves. */
+bool stats_interval_tells(const struct stats_interval *i);
+
 /* Half the width of the interval of a ratio, relative: 0.01 for 0.99-1.01. INFINITY when not
  * known. What "precision" is compared with. */
 double stats_half_width(const struct stats_comparison *c);

@@ -50,6 +50,13 @@ static size_t rounded(size_t n)
     return (n + unit / 2) / unit * unit;
 }
 
+struct words words_too_few(const struct stats_interval *i)
+{
+    struct words w;
+    snprintf(w.s, sizeof(w.s), "%zu %s: too few for an interval", i->units, words_level(i->level));
+    return w;
+}
+
 struct words words_comparison(const struct stats_comparison *c, double precision, const char *more,
                               const char *less)
 {
@@ -64,6 +71,10 @@ struct words words_comparison(const struct stats_comparison *c, double precision
     }
     if (i->low > 1 || i->high < 1)
         return differs(c, more, less);
+    if (!stats_interval_tells(i)) {
+        snprintf(w.s, sizeof(w.s), "%.150s (ratio %.3g)", words_too_few(i).s, c->ratio);
+        return w;
+    }
     double largest = 100 * fmax(i->high - 1, 1 - i->low);
     if (stats_half_width(c) <= precision) {
         snprintf(w.s, sizeof(w.s), "no difference larger than %.*f %%", digits(largest), largest);

@@ -142,10 +142,10 @@ static void rates(struct maker *m)
             cell(m, "%.4f", c.ratio);
         else
             cell(m, "-");
-        if (c.interval.known)
+        if (stats_interval_tells(&c.interval))
             cell(m, "%.4f-%.4f", c.interval.low, c.interval.high);
         else
-            cell(m, "-");
+            cell(m, "%s", c.interval.known ? "too few" : "-");
     }
 }
 

@@ -18,9 +18,9 @@ static json_t *interval_json(const struct stats_interval *i)
 {
     if (!i->known)
         return json_null();
-    return json_pack("{s:f, s:f, s:s, s:I, s:I}", "low", i->low, "high", i->high, "over",
+    return json_pack("{s:f, s:f, s:s, s:I, s:I, s:b}", "low", i->low, "high", i->high, "over",
                      words_level(i->level), "units", (json_int_t)i->units, "boots",
-                     (json_int_t)i->boots);
+                     (json_int_t)i->boots, "tells", stats_interval_tells(i));
 }
 
 json_t *study_json_comparison(const struct study *s, const struct stats_comparison *c)

@@ -48,7 +48,7 @@ static bool throughput(FILE *gp, const struct plot_data *data)
         if (!c->n || !(c->mean > 0))
             continue;
         const struct stats_interval *v = &c->interval;
-        bool shown = v->known && v->high < 4 * high;
+        bool shown = stats_interval_tells(v) && v->high < 4 * high;
         fprintf(gp, "%.4f %.6g %.6g %.6g\n", (double)i + 0.25, c->mean / 1e9,
                 (shown ? v->low : c->mean) / 1e9, (shown ? v->high : c->mean) / 1e9);
         low = shown ? fmin(low, v->low) : low;

@@ -85,10 +85,10 @@ static void throughput(struct maker *m)
         }
         cell(m, "%.*f", d, c->median / 1e9);
         cell(m, "%.*f", d, c->mean / 1e9);
-        if (c->interval.known)
+        if (stats_interval_tells(&c->interval))
             cell(m, "%.*f-%.*f", d, c->interval.low / 1e9, d, c->interval.high / 1e9);
         else
-            cell(m, "%s", "-");
+            cell(m, "%s", c->interval.known ? "too few" : "-");
         cell(m, "%s",
              isnan(c->deviation) || !(c->mean > 0) ? "-" : relative(c->deviation / c->mean).s);
     }
@@ -97,7 +97,8 @@ static void throughput(struct maker *m)
         note(m, "One boot: the intervals speak of this boot only. Memory is laid out anew at each "
                 "boot, and figures change with it; boots = 3 asks for more.");
     else if (s->boots == 2)
-        note(m, "Two boots: intervals over boots are very wide. Three boots or more narrow them.");
+        note(m, "Two boots: intervals over boots are very wide; where the ends are more than a "
+                "factor of 4 apart they are left out (too few). Three boots or more narrow them.");
 }
 
 static void compare_row(struct maker *m, const char *name, const struct stats_comparison *c)
@@ -161,8 +162,11 @@ static void expectations(struct maker *m)
     for (size_t i = 0; i < m->s->expectations_n; i++) {
         const struct study_expectation *x = &m->s->expectations[i];
         const struct expect_answer *a = &x->answer;
-        char interval[140] = "";
-        if (a->interval.known)
+        char interval[240] = "";
+        if (a->interval.known && a->verdict == EXPECT_UNDECIDED &&
+            !stats_interval_tells(&a->interval))
+            snprintf(interval, sizeof(interval), " (%s)", words_too_few(&a->interval).s);
+        else if (a->interval.known)
             snprintf(interval, sizeof(interval), " (%s-%s)", fmt_figure(a->interval.low).s,
                      fmt_figure(a->interval.high).s);
         cell(m, "%s", x->name);

@@ -61,6 +61,19 @@ check "the doubt is a warning" grep -q "^numaload: warning: the counters are not
 "$numaload" compare "$work/a" "$work/b" >"$work/text"
 check "wider than a mail" awk 'length > 72 { exit 1 }' "$work/text"
 
+# boots that are so unlike each other that an interval over two of them says nothing
+make "$work/unlike" 1 'r["host"]["boot_id"] = folder + str(block // 3); w["throughput"]["bytes_per_s"] *= 1 + block // 3'
+expect 0 "too few .* node0 2 boots: too few for an interval \(ratio 1\.4" \
+    "$numaload" compare "$work/a" "$work/unlike"
+expect 0 "node0 6 .* too few .* Two boots: .* \(too few\)" "$numaload" report "$work/unlike"
+"$numaload" report --format json "$work/unlike" >"$work/unlike.json"
+check "the numbers stay in JSON" /usr/bin/python3 - "$work/unlike.json" <<'PY'
+import json, sys
+for cell in json.load(open(sys.argv[1]))["matrix"]["cells"]:
+    i = cell["mean_interval"]
+    assert i["low"] == 0 and i["high"] > 2 * cell["mean_bytes_per_s"] and i["tells"] is False, i
+PY
+
 make "$work/other" 1 'r["host"]["cpu_model"] = "another"'
 expect 2 "another CPU: Intel.* and another; --force" "$numaload" compare "$work/a" "$work/other"
 expect 0 "!! another CPU" "$numaload" compare --force "$work/a" "$work/other"

@@ -286,6 +286,43 @@ static void words(void **state)
     says(&c, "too noisy to tell (ratio 1.01, 0.96-1.06): 3 boots are too few or too unlike");
 }
 
+/* Two boots, t = 12.7. Ratios of 1.6 and 1.0 leave everything possible: exp(0.235 +- 12.7062 *
+ * 0.235) is 0.064-25. Those of 1.11 and 1.10 show a difference, and are no reason to be silent. */
+static void two_units(void **state)
+{
+    (void)state;
+    const struct stats_run wide[] = {{.value = 10, .boot = 1},
+                                     {.value = 10, .boot = 2},
+                                     {.value = 16, .cell = 1, .boot = 1},
+                                     {.value = 10, .cell = 1, .boot = 2}};
+    const struct stats_pair pair = {1, 0};
+    struct stats_comparison c;
+    assert_true(stats_compare(wide, 4, &pair, 1, 1, &c));
+    assert_true(c.interval.known);
+    NEAR(c.interval.low, exp(log(1.6) / 2 * (1 - 12.7062)), 1e-4);
+    NEAR(c.interval.high, exp(log(1.6) / 2 * (1 + 12.7062)), 1e-2);
+    assert_false(stats_interval_tells(&c.interval));
+    says(&c, "2 boots: too few for an interval (ratio 1.26)");
+
+    const struct stats_run narrow[] = {{.value = 10, .boot = 1},
+                                       {.value = 10, .boot = 2},
+                                       {.value = 11.1, .cell = 1, .boot = 1},
+                                       {.value = 11.0, .cell = 1, .boot = 2}};
+    assert_true(stats_compare(narrow, 4, &pair, 1, 1, &c));
+    assert_true(stats_interval_tells(&c.interval));
+    /* 1.1050 +- 12.7062 * log(1.11 / 1.10) / 2 */
+    says(&c, "faster by 10.5 % (4.3-17.0)");
+
+    c.interval = (struct stats_interval){.known = true, .low = 0, .high = 1, .units = 2};
+    assert_false(stats_interval_tells(&c.interval));
+    c.interval.units = 3;
+    assert_true(stats_interval_tells(&c.interval));
+    c.interval = (struct stats_interval){.known = true, .units = 2};
+    assert_true(stats_interval_tells(&c.interval)); /* both are 0 */
+    c.interval.known = false;
+    assert_false(stats_interval_tells(&c.interval));
+}
+
 static void seeds_repeat(void **state)
 {
     (void)state;
@@ -316,6 +353,7 @@ int main(void)
         cmocka_unit_test(cells),
         cmocka_unit_test(means_above_zero),
         cmocka_unit_test(words),
+        cmocka_unit_test(two_units),
         cmocka_unit_test(seeds_repeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
