@@ -26,12 +26,25 @@ class Load:
         return self.threads * self.depth * self.block
 
 
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def run(command, env=None):
     """Runs a command: exit status, stdout, stderr, CPU seconds, peak memory, wall seconds."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.monotonic()
         p = subprocess.Popen(command, stdout=out, stderr=err, env=env)
-        _, status, usage = os.wait4(p.pid, 0)
+        try:
+            _, status, usage = os.wait4(p.pid, 0)
+        except BaseException:
+            stop(p)
+            raise
         p.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - begin
         out.seek(0)

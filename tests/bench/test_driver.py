@@ -5,9 +5,12 @@ import json
 import math
 import os
 import stat
+import signal
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -184,6 +187,35 @@ print({T_IO_URING!r})
             r = programs.t_io_uring(program, self.load, aio)
             self.assertAlmostEqual(r["ios_per_s"], 760000)
             self.assertIsNone(r["gib"])
+
+    def test_nothing_is_left_behind(self):
+        """A signal ends the program that runs and takes the file of data away."""
+        started = os.path.join(self.folder.name, "started")
+        program = self.fake(f"""
+import os, time
+path = sys.argv[sys.argv.index("--path") + 1]
+if sys.argv[1] == "prepare":
+    open(path, "w").close()
+else:
+    open({started!r} + ".part", "w").write(f"{{os.getpid()}} {{path}}")
+    os.rename({started!r} + ".part", {started!r})
+    time.sleep(600)
+""")
+        bench = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            p = subprocess.Popen([bench, "batch", "--numaload", program, "--bench-build", program,
+                                  "--bare-loop", program], stderr=subprocess.DEVNULL)
+            until = time.monotonic() + 60
+            while not os.path.exists(started) and time.monotonic() < until:
+                time.sleep(0.05)
+            p.send_signal(number)
+            self.assertEqual(p.wait(60), 128 + number)
+            with open(started) as f:
+                pid, path = f.read().split()
+            self.assertFalse(os.path.exists(os.path.dirname(path)), path)
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(pid), 0)
+            os.remove(started)
 
 
 if __name__ == "__main__":
