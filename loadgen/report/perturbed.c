@@ -13,9 +13,11 @@ static bool instrumented(const json_t *record)
 static bool same_load(const json_t *x, const json_t *y)
 {
     static const char *const same[] = {
-        "profile.cpus",        "profile.cq",      "profile.unbound",
-        "profile.mem",         "profile.threads", "profile.iodepth",
-        "profile.block_bytes", "profile.engine",  "host.kernel_release"};
+        "profile.path",        "profile.rw",       "profile.engine",     "profile.threads",
+        "profile.iodepth",     "profile.batch",    "profile.direct",     "profile.completion",
+        "profile.block_bytes", "profile.nconnect", "profile.iops",       "profile.verify",
+        "profile.cpus",        "profile.mem",      "profile.cq",         "profile.unbound",
+        "profile.rps",         "profile.wq_scope", "host.kernel_release"};
     for (size_t k = 0; k < sizeof(same) / sizeof(*same); k++) {
         const json_t *a = view_at(x, same[k]), *b = view_at(y, same[k]);
         if (a != b && !json_equal(a, b))
