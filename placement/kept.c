@@ -43,7 +43,7 @@ static ssize_t read_from(int fd, char *buf, size_t cap, bool piece)
 static ssize_t read_kept(struct kept_file *f, const char *path, char *buf, size_t cap, bool piece)
 {
     buf[0] = '\0';
-    bool kept = f->fd_plus_1;
+    bool kept = kept_is_open(f);
     int fd = kept ? f->fd_plus_1 - 1 : sysroot_open(path);
     if (fd < 0)
         return fd;
@@ -79,7 +79,7 @@ int kept_read_i64(struct kept_file *f, const char *path, int64_t *value)
 
 void kept_close(struct kept_file *f)
 {
-    if (!f->fd_plus_1)
+    if (!kept_is_open(f))
         return;
     close(f->fd_plus_1 - 1);
     f->fd_plus_1 = 0;

@@ -4,6 +4,7 @@
 #ifndef NUMALOAD_KEPT_H
 #define NUMALOAD_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,11 +14,17 @@ struct kept_file {
     int fd_plus_1;
 };
 
+static inline bool kept_is_open(const struct kept_file *f)
+{
+    return f->fd_plus_1 != 0;
+}
+
 /* How many descriptors may stay open, in all; 64 unless somebody says otherwise. */
 void kept_allow(unsigned n);
 
-/* As sysroot_read_into: bytes without the NUL, -EOVERFLOW with the first cap - 1 bytes in buf, or
- * -errno. -ESRCH: the process of the file has ended; the next read may find another in its place.
+/* As sysroot_read_into (the path of an open file is not looked at): bytes without the NUL,
+ * -EOVERFLOW with the first cap - 1 bytes in buf, or -errno. -ESRCH: the process of the file has
+ * ended; the next read may find another in its place.
  */
 ssize_t kept_read(struct kept_file *f, const char *path, char *buf, size_t cap);
 

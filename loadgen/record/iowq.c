@@ -8,8 +8,6 @@
 #include "sampler.h"
 #include "tasks.h"
 
-#include "../../placement/kept.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,24 +31,26 @@ struct iowq_sampler {
     char reason[256];
     unsigned edges_max;
     struct task_list list;
-    struct task *tasks, *gone; /* alive, ascending tid; and workers that ended */
-    size_t tasks_n, gone_n, gone_cap;
-    size_t turn; /* where the next tick goes on */
+    struct task_set tasks; /* alive, of struct task */
+    struct task *gone;     /* workers that ended */
+    size_t gone_n, gone_cap;
+    unsigned edge; /* the last one */
+    size_t turn;   /* where the next tick goes on */
     uint64_t gone_ticks;
     uint64_t *ticks;   /* [edge]: CPU ticks of all workers so far */
     uint64_t *samples; /* [edge]: sightings after it */
     uint32_t *hits;    /* [edge][cpu] */
 };
 
+static const struct task_kind task_kind;
+
 static void iowq_close(struct sampler *base)
 {
     struct iowq_sampler *s = (struct iowq_sampler *)base;
     if (!s)
         return;
-    for (size_t i = 0; i < s->tasks_n; i++)
-        kept_close(&s->tasks[i].stat);
+    task_set_free(&s->tasks, &task_kind, s);
     task_list_close(&s->list);
-    free(s->tasks);
     free(s->gone);
     free(s->ticks);
     free(s->samples);
@@ -82,14 +82,30 @@ no_memory:
 
 static bool read_task(struct task *t, struct task_stat *stat)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), TASKS "/%ld/stat", t->tid);
-    ssize_t n = kept_read_piece(&t->stat, path, text, sizeof(text));
+    char text[1024];
+    ssize_t n = task_read(&t->stat, TASKS, t->tid, "stat", text, sizeof(text));
     return n > 0 && taskstat_parse(text, (size_t)n, stat);
 }
 
-static void keep_gone(struct iowq_sampler *s, struct task *t)
+/* Threads are read once, when they are new: only workers are looked at again. */
+static bool meet_task(void *owner, void *task)
 {
+    struct iowq_sampler *s = owner;
+    struct task *t = task;
+    struct task_stat stat;
+    if (!read_task(t, &stat))
+        return false;
+    t->first = t->last = s->edge;
+    t->worker = strncmp(stat.comm, WORKER_PREFIX, strlen(WORKER_PREFIX)) == 0;
+    if (!t->worker)
+        kept_close(&t->stat);
+    return true;
+}
+
+static void keep_gone(void *owner, void *task)
+{
+    struct iowq_sampler *s = owner;
+    struct task *t = task;
     kept_close(&t->stat);
     if (!t->worker)
         return;
@@ -105,6 +121,12 @@ static void keep_gone(struct iowq_sampler *s, struct task *t)
     s->gone[s->gone_n++] = *t;
 }
 
+static const struct task_kind task_kind = {
+    .bytes = sizeof(struct task),
+    .meet = meet_task,
+    .gone = keep_gone,
+};
+
 static void see_worker(struct iowq_sampler *s, unsigned edge, struct task *t,
                        const struct task_stat *stat)
 {
@@ -115,48 +137,18 @@ static void see_worker(struct iowq_sampler *s, unsigned edge, struct task *t,
         s->hits[(size_t)edge * s->nodes.cpus_n + stat->cpu]++;
 }
 
-/* Brings s->tasks up to date with the list. Threads are read once, when they are new: only workers
- * are looked at again. */
-static bool merge_tasks(struct iowq_sampler *s, unsigned edge)
-{
-    struct task *now = calloc(s->list.n + 1, sizeof(*now));
-    if (!now)
-        return false;
-    size_t n = 0, old = 0;
-    for (size_t i = 0; i < s->list.n; i++) {
-        long tid = s->list.tids[i];
-        for (; old < s->tasks_n && s->tasks[old].tid < tid; old++)
-            keep_gone(s, &s->tasks[old]);
-        if (old < s->tasks_n && s->tasks[old].tid == tid) {
-            now[n++] = s->tasks[old++];
-            continue;
-        }
-        struct task_stat stat;
-        struct task t = {.tid = tid, .first = edge, .last = edge};
-        if (!read_task(&t, &stat))
-            continue;
-        t.worker = strncmp(stat.comm, WORKER_PREFIX, strlen(WORKER_PREFIX)) == 0;
-        if (!t.worker)
-            kept_close(&t.stat);
-        now[n++] = t;
-    }
-    for (; old < s->tasks_n; old++)
-        keep_gone(s, &s->tasks[old]);
-    free(s->tasks);
-    s->tasks = now;
-    s->tasks_n = n;
-    return true;
-}
-
 static void scan(struct iowq_sampler *s, unsigned edge, size_t workers_max)
 {
-    if (task_list_refresh(&s->list) && !merge_tasks(s, edge)) {
+    s->edge = edge;
+    if (task_list_refresh(&s->list) &&
+        !task_set_update(&s->tasks, &task_kind, s, s->list.tids, s->list.n)) {
         task_list_doubt(&s->list);
         return;
     }
-    size_t seen = 0;
-    for (size_t i = 0; i < s->tasks_n && seen < workers_max; i++) {
-        struct task *t = &s->tasks[(s->turn + i) % s->tasks_n];
+    size_t seen = 0, n = s->tasks.n;
+    struct task *tasks = s->tasks.all;
+    for (size_t i = 0; i < n && seen < workers_max; i++) {
+        struct task *t = &tasks[(s->turn + i) % n];
         struct task_stat stat;
         if (!t->worker)
             continue;
@@ -166,7 +158,7 @@ static void scan(struct iowq_sampler *s, unsigned edge, size_t workers_max)
         }
         see_worker(s, edge, t, &stat);
         if (++seen == workers_max)
-            s->turn = (s->turn + i + 1) % s->tasks_n;
+            s->turn = (s->turn + i + 1) % n;
     }
 }
 
@@ -176,9 +168,10 @@ static void iowq_settle(struct sampler *base, unsigned edge)
     if (s->reason[0] || edge >= s->edges_max)
         return;
     scan(s, edge, SIZE_MAX);
+    const struct task *tasks = s->tasks.all;
     s->ticks[edge] = s->gone_ticks;
-    for (size_t i = 0; i < s->tasks_n; i++)
-        s->ticks[edge] += s->tasks[i].worker ? s->tasks[i].ticks : 0;
+    for (size_t i = 0; i < s->tasks.n; i++)
+        s->ticks[edge] += tasks[i].worker ? tasks[i].ticks : 0;
 }
 
 static void iowq_tick(struct sampler *base, unsigned edge)
@@ -191,8 +184,9 @@ static void iowq_tick(struct sampler *base, unsigned edge)
 static bool iowq_watches(const struct sampler *base)
 {
     const struct iowq_sampler *s = (const struct iowq_sampler *)base;
-    for (size_t i = 0; i < s->tasks_n; i++)
-        if (s->tasks[i].worker)
+    const struct task *tasks = s->tasks.all;
+    for (size_t i = 0; i < s->tasks.n; i++)
+        if (tasks[i].worker)
             return true;
     return false;
 }
@@ -226,7 +220,7 @@ static json_t *iowq_window(const struct sampler *base, unsigned from, unsigned t
     }
     json_t *o = NULL;
     if (sums && cpus && hwloc_bitmap_list_asprintf(&list, cpus) >= 0) {
-        unsigned seen = workers_between(s->tasks, s->tasks_n, from, to) +
+        unsigned seen = workers_between(s->tasks.all, s->tasks.n, from, to) +
                         workers_between(s->gone, s->gone_n, from, to);
         uint64_t ticks = s->ticks[to] - s->ticks[from];
         long hz = sysconf(_SC_CLK_TCK);

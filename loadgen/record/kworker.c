@@ -10,13 +10,12 @@
 #include "jsontext.h"
 #include "proctext.h"
 #include "sampler.h"
+#include "tasks.h"
 
-#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +48,7 @@ struct kworker_sampler {
     char reason[256];
     unsigned edges_max;
     const char *children;    /* file with the pids of all kernel threads; NULL: all of /proc */
-    struct kworker *workers; /* ascending pid */
-    size_t workers_n;
+    struct task_set workers; /* of struct kworker */
     bool began;
     bool no_schedstat; /* the kernel was built without CONFIG_SCHED_INFO */
     uint64_t *now;     /* [queue][slot]: ns so far */
@@ -58,20 +56,14 @@ struct kworker_sampler {
     unsigned *count;   /* [edge]: kworkers there were */
 };
 
-static void forget(struct kworker *w)
-{
-    kept_close(&w->stat);
-    kept_close(&w->schedstat);
-}
+static const struct task_kind kworker_kind;
 
 static void kworker_close(struct sampler *base)
 {
     struct kworker_sampler *s = (struct kworker_sampler *)base;
     if (!s)
         return;
-    for (size_t i = 0; i < s->workers_n; i++)
-        forget(&s->workers[i]);
-    free(s->workers);
+    task_set_free(&s->workers, &kworker_kind, s);
     free(s->now);
     free(s->at);
     free(s->count);
@@ -120,21 +112,20 @@ static unsigned queue_of(const char *comm)
 /* CPU time to the nanosecond, where the kernel keeps it (CONFIG_SCHED_INFO). */
 static bool read_time(struct kworker_sampler *s, struct kworker *w, uint64_t *ns)
 {
-    char path[64], text[128];
+    char text[128];
+    uint64_t waited;
     if (s->no_schedstat)
         return false;
-    snprintf(path, sizeof(path), "/proc/%ld/schedstat", w->pid);
-    ssize_t n = kept_read_piece(&w->schedstat, path, text, sizeof(text));
+    ssize_t n = task_read(&w->schedstat, "/proc", w->pid, "schedstat", text, sizeof(text));
     if (!s->began)
         s->no_schedstat = n == -ENOENT;
-    return n > 0 && sscanf(text, "%" SCNu64, ns) == 1;
+    return n > 0 && schedstat_parse(text, (size_t)n, ns, &waited);
 }
 
 static bool read_stat(struct kworker *w, struct task_stat *stat)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%ld/stat", w->pid);
-    ssize_t n = kept_read_piece(&w->stat, path, text, sizeof(text));
+    char text[1024];
+    ssize_t n = task_read(&w->stat, "/proc", w->pid, "stat", text, sizeof(text));
     return n > 0 && taskstat_parse(text, (size_t)n, stat);
 }
 
@@ -151,16 +142,25 @@ static uint64_t time_of(const struct task_stat *stat)
     return (stat->utime_ticks + stat->stime_ticks) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Looks at a process for the first time. What a worker used before the first edge is not known to
- * belong to the run. False: it is gone. */
-static bool meet(struct kworker_sampler *s, struct kworker *w)
+static void forget(void *owner, void *task)
 {
+    (void)owner;
+    struct kworker *w = task;
+    kept_close(&w->stat);
+    kept_close(&w->schedstat);
+}
+
+/* What a worker used before the first edge is not known to belong to the run. */
+static bool meet(void *owner, void *task)
+{
+    struct kworker_sampler *s = owner;
+    struct kworker *w = task;
     struct task_stat stat;
     if (!read_stat(w, &stat))
         return false;
     w->worker = strncmp(stat.comm, "kworker/", 8) == 0;
     if (!w->worker) {
-        forget(w);
+        forget(s, w);
         return true;
     }
     if (!read_time(s, w, &w->ns))
@@ -169,11 +169,16 @@ static bool meet(struct kworker_sampler *s, struct kworker *w)
     return true;
 }
 
-/* Looks at a worker again and books what it used since. False: it is gone. */
-static bool see(struct kworker_sampler *s, struct kworker *w)
+/* Looks at a worker again and books what it used since. False: it is gone, and may have left its
+ * number to another. */
+static bool see(void *owner, void *task)
 {
+    struct kworker_sampler *s = owner;
+    struct kworker *w = task;
     struct task_stat stat;
     uint64_t ns = 0;
+    if (!w->worker)
+        return true;
     bool exact = read_time(s, w, &ns);
     if (!exact && !s->no_schedstat)
         return false;
@@ -188,13 +193,14 @@ static bool see(struct kworker_sampler *s, struct kworker *w)
     return true;
 }
 
-/* ---- all of them ---- */
+static const struct task_kind kworker_kind = {
+    .bytes = sizeof(struct kworker),
+    .meet = meet,
+    .see = see,
+    .gone = forget,
+};
 
-static int by_number(const void *a, const void *b)
-{
-    long x = *(const long *)a, y = *(const long *)b;
-    return (x > y) - (x < y);
-}
+/* ---- all of them ---- */
 
 /* Pids to look at, ascending; NULL when they cannot be had. */
 static long *list_pids(const struct kworker_sampler *s, size_t *n)
@@ -217,7 +223,7 @@ static long *list_pids(const struct kworker_sampler *s, size_t *n)
         if (isdigit((unsigned char)**name))
             pids[(*n)++] = strtol(*name, NULL, 10);
     if (pids)
-        qsort(pids, *n, sizeof(*pids), by_number);
+        qsort(pids, *n, sizeof(*pids), task_by_number);
     free(text);
     if (names)
         sysroot_list_free(names);
@@ -227,37 +233,11 @@ static long *list_pids(const struct kworker_sampler *s, size_t *n)
 /* Every worker, new ones too. */
 static void scan_all(struct kworker_sampler *s)
 {
-    size_t n, kept = 0, old = 0;
+    size_t n;
     long *pids = list_pids(s, &n);
-    struct kworker *now = pids ? calloc(n + 1, sizeof(*now)) : NULL;
-    if (!now) {
-        free(pids);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        for (; old < s->workers_n && s->workers[old].pid < pids[i]; old++)
-            forget(&s->workers[old]);
-        bool known = old < s->workers_n && s->workers[old].pid == pids[i];
-        struct kworker w = known ? s->workers[old++] : (struct kworker){.pid = pids[i]};
-        if (known && (!w.worker || see(s, &w))) {
-            now[kept++] = w;
-            continue;
-        }
-        /* One that is gone may have left its number to another. */
-        forget(&w);
-        w = (struct kworker){.pid = pids[i]};
-        if (meet(s, &w))
-            now[kept++] = w;
-        else
-            forget(&w);
-    }
-    for (; old < s->workers_n; old++)
-        forget(&s->workers[old]);
+    if (pids && task_set_update(&s->workers, &kworker_kind, s, pids, n))
+        s->began = true;
     free(pids);
-    free(s->workers);
-    s->workers = now;
-    s->workers_n = kept;
-    s->began = true;
 }
 
 static void kworker_settle(struct sampler *base, unsigned edge)
@@ -266,8 +246,9 @@ static void kworker_settle(struct sampler *base, unsigned edge)
     if (s->reason[0] || edge >= s->edges_max)
         return;
     scan_all(s);
-    for (size_t i = 0; i < s->workers_n; i++)
-        s->count[edge] += s->workers[i].worker;
+    const struct kworker *workers = s->workers.all;
+    for (size_t i = 0; i < s->workers.n; i++)
+        s->count[edge] += workers[i].worker;
     size_t cells = (size_t)QUEUES_N * s->nodes.n;
     memcpy(s->at + edge * cells, s->now, cells * sizeof(*s->now));
     if (!s->count[edge])
@@ -284,8 +265,9 @@ static bool moves(const struct kworker *w)
 static bool kworker_watches(const struct sampler *base)
 {
     const struct kworker_sampler *s = (const struct kworker_sampler *)base;
-    for (size_t i = 0; i < s->workers_n; i++)
-        if (moves(&s->workers[i]))
+    const struct kworker *workers = s->workers.all;
+    for (size_t i = 0; i < s->workers.n; i++)
+        if (moves(&workers[i]))
             return true;
     return false;
 }
@@ -295,8 +277,9 @@ static void kworker_tick(struct sampler *base, unsigned edge)
     struct kworker_sampler *s = (struct kworker_sampler *)base;
     (void)edge;
     unsigned seen = 0;
-    for (size_t i = 0; i < s->workers_n && seen < TICK_WORKERS_MAX; i++) {
-        struct kworker *w = &s->workers[i];
+    struct kworker *workers = s->workers.all;
+    for (size_t i = 0; i < s->workers.n && seen < TICK_WORKERS_MAX; i++) {
+        struct kworker *w = &workers[i];
         if (!moves(w))
             continue;
         seen++;

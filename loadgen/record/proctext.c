@@ -188,3 +188,12 @@ bool taskstat_parse(const char *text, size_t len, struct task_stat *out)
     }
     return true;
 }
+
+bool schedstat_parse(const char *text, size_t len, uint64_t *run_ns, uint64_t *wait_ns)
+{
+    const char *p = text, *end = text + len;
+    if (!text_number(&p, end, UINT64_MAX, run_ns))
+        return false;
+    text_skip_blanks(&p, end);
+    return text_number(&p, end, UINT64_MAX, wait_ns);
+}

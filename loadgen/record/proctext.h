@@ -64,4 +64,8 @@ struct task_stat {
 /* The name is between the first "(" and the last ")": it may hold both, and spaces. */
 bool taskstat_parse(const char *text, size_t len, struct task_stat *out);
 
+/* ---- /proc/PID/schedstat ---- */
+/* "run_ns wait_ns timeslices" */
+bool schedstat_parse(const char *text, size_t len, uint64_t *run_ns, uint64_t *wait_ns);
+
 #endif

@@ -5,7 +5,6 @@
 #include "sampler.h"
 #include "tasks.h"
 
-#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <stdio.h>
@@ -40,16 +39,11 @@ struct sched_sampler {
     unsigned edges_max;
     struct sched_edge *edges;
     struct task_list list;
-    struct thread *threads; /* ascending tid */
-    size_t n;
+    struct task_set threads; /* of struct thread */
     bool strangers;
 };
 
-static void thread_close(struct thread *t)
-{
-    kept_close(&t->schedstat);
-    kept_close(&t->status);
-}
+static const struct task_kind thread_kind;
 
 static void sched_close(struct sampler *base)
 {
@@ -58,10 +52,8 @@ static void sched_close(struct sampler *base)
         return;
     for (unsigned i = 0; s->edges && i < s->edges_max; i++)
         free(s->edges[i].threads);
-    for (size_t i = 0; i < s->n; i++)
-        thread_close(&s->threads[i]);
+    task_set_free(&s->threads, &thread_kind, s);
     task_list_close(&s->list);
-    free(s->threads);
     free(s->edges);
     free(s);
 }
@@ -85,68 +77,49 @@ static struct sampler *sched_open(const struct sample_ctx *ctx, struct err *err)
 
 /* ---- one thread ---- */
 
-static ssize_t read_file(struct kept_file *f, long tid, const char *name, char *text, size_t cap)
-{
-    char path[96];
-    snprintf(path, sizeof(path), TASKS "/%ld/%s", tid, name);
-    return kept_read_piece(f, path, text, cap);
-}
-
 static bool read_status(struct thread *t, struct thread_sample *out)
 {
     char text[4096];
-    ssize_t n = read_file(&t->status, t->tid, "status", text, sizeof(text));
+    ssize_t n = task_read(&t->status, TASKS, t->tid, "status", text, sizeof(text));
     return n > 0 && text_value(text, (size_t)n, "voluntary_ctxt_switches", &out->voluntary) &&
            text_value(text, (size_t)n, "nonvoluntary_ctxt_switches", &out->involuntary);
 }
 
-/* "run_ns wait_ns timeslices" */
 static bool read_schedstat(struct thread *t, struct thread_sample *out)
 {
     char text[128];
-    ssize_t n = read_file(&t->schedstat, t->tid, "schedstat", text, sizeof(text));
-    if (n <= 0)
-        return false;
-    const char *p = text, *end = text + n;
-    if (!text_number(&p, end, UINT64_MAX, &out->run_ns))
-        return false;
-    text_skip_blanks(&p, end);
-    return text_number(&p, end, UINT64_MAX, &out->wait_ns);
+    ssize_t n = task_read(&t->schedstat, TASKS, t->tid, "schedstat", text, sizeof(text));
+    return n > 0 && schedstat_parse(text, (size_t)n, &out->run_ns, &out->wait_ns);
 }
 
-static struct thread thread_new(long tid)
+static bool thread_meet(void *owner, void *task)
 {
+    struct sched_sampler *s = owner;
+    struct thread *t = task;
     struct kept_file once = {0};
-    struct thread t = {.tid = tid};
     char text[4096];
-    ssize_t n = read_file(&once, tid, "status", text, sizeof(text));
+    ssize_t n = task_read(&once, TASKS, t->tid, "status", text, sizeof(text));
     kept_close(&once);
-    t.ours = n > 0 && strncmp(text, "Name:\tiou-", 10) != 0;
-    return t;
-}
-
-/* ---- all of them ---- */
-
-static bool merge_threads(struct sched_sampler *s)
-{
-    struct thread *now = calloc(s->list.n + 1, sizeof(*now));
-    if (!now)
-        return false;
-    size_t old = 0;
-    for (size_t i = 0; i < s->list.n; i++) {
-        for (; old < s->n && s->threads[old].tid < s->list.tids[i]; old++)
-            thread_close(&s->threads[old]);
-        bool known = old < s->n && s->threads[old].tid == s->list.tids[i];
-        now[i] = known ? s->threads[old++] : thread_new(s->list.tids[i]);
-        s->strangers |= !now[i].ours;
-    }
-    for (; old < s->n; old++)
-        thread_close(&s->threads[old]);
-    free(s->threads);
-    s->threads = now;
-    s->n = s->list.n;
+    t->ours = n > 0 && strncmp(text, "Name:\tiou-", 10) != 0;
+    s->strangers |= !t->ours;
     return true;
 }
+
+static void thread_gone(void *owner, void *task)
+{
+    (void)owner;
+    struct thread *t = task;
+    kept_close(&t->schedstat);
+    kept_close(&t->status);
+}
+
+static const struct task_kind thread_kind = {
+    .bytes = sizeof(struct thread),
+    .meet = thread_meet,
+    .gone = thread_gone,
+};
+
+/* ---- all of them ---- */
 
 /* A thread's status takes the kernel longer than all the rest. One call has the switches of the
  * whole process, which are those of our threads as long as io_uring made none. The first edge has
@@ -156,11 +129,12 @@ static void sched_settle(struct sampler *base, unsigned edge)
     struct sched_sampler *s = (struct sched_sampler *)base;
     if (s->reason[0] || edge >= s->edges_max)
         return;
-    if (task_list_refresh(&s->list) && !merge_threads(s))
+    if (task_list_refresh(&s->list) &&
+        !task_set_update(&s->threads, &thread_kind, s, s->list.tids, s->list.n))
         task_list_doubt(&s->list);
     struct sched_edge *e = &s->edges[edge];
     free(e->threads);
-    *e = (struct sched_edge){.threads = calloc(s->n + 1, sizeof(*e->threads)),
+    *e = (struct sched_edge){.threads = calloc(s->threads.n + 1, sizeof(*e->threads)),
                              .switches_known = !sysroot_live() || s->strangers || edge == 0,
                              .strangers = s->strangers};
     struct rusage usage;
@@ -168,8 +142,9 @@ static void sched_settle(struct sampler *base, unsigned edge)
         e->voluntary = (uint64_t)usage.ru_nvcsw;
         e->involuntary = (uint64_t)usage.ru_nivcsw;
     }
-    for (size_t i = 0; i < s->n && e->threads; i++) {
-        struct thread *t = &s->threads[i];
+    struct thread *threads = s->threads.all;
+    for (size_t i = 0; i < s->threads.n && e->threads; i++) {
+        struct thread *t = &threads[i];
         struct thread_sample sample = {.tid = t->tid};
         if (!t->ours)
             continue;
