@@ -3,7 +3,7 @@
 #include "procself.h"
 
 #include "../run/buffers.h"
-#include "../run/run.h"
+#include "../run/limits.h"
 
 #include "../../placement/sysroot.h"
 #include "../../placement/text.h"
@@ -65,7 +65,7 @@ void check_open_files(struct look *l)
     unsigned files = l->target.files_n ? l->target.files_n : 1;
     if (l->engine && l->engine->locate) /* it opens none */
         return;
-    uint64_t need = run_descriptors(l->profile, files);
+    uint64_t need = limits_descriptors_needed(l->profile, files);
     if (procself_limit("Max open files", &soft, &hard) && need > hard)
         found(l, SEVERITY_FAILS, "ulimit -Hn as root, --fd-sharing or --own-files",
               "%" PRIu64 " threads x %u file%s need %" PRIu64

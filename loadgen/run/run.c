@@ -11,13 +11,13 @@
 #include "../record/notes.h"
 #include "../record/slab_shrink.h"
 #include "end_signals.h"
+#include "limits.h"
 #include "live.h"
 #include "live_view.h"
 #include "outcome.h"
 #include "walk.h"
 #include "window.h"
 
-#include "../../placement/kept.h"
 #include "../../placement/sysroot.h"
 
 #include <errno.h>
@@ -25,7 +25,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Two signals so close to each other are one. */
@@ -37,9 +36,6 @@
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)
-
-/* Of kernel workers and of our own threads, on the largest machines. */
-#define KEPT_FILES_MAX 8192u
 
 enum wait_end { WAIT_DONE, WAIT_INTERRUPTED, WAIT_FAILED };
 
@@ -153,80 +149,6 @@ static bool poll_drain(void *arg)
 }
 
 /* ---- before the load ---- */
-
-/* CAP_IPC_LOCK is bit 14 of CapEff (linux/capability.h); with it RLIMIT_MEMLOCK does not count. */
-static bool may_lock_any(void)
-{
-    char *text;
-    uint64_t caps = 0;
-    if (sysroot_read("/proc/self/status", &text) < 0)
-        return geteuid() == 0;
-    const char *at = strstr(text, "\nCapEff:");
-    bool known = at && sscanf(at + 8, "%" SCNx64, &caps) == 1;
-    free(text);
-    return known && (caps >> 14 & 1);
-}
-
-static bool may_register(struct run *r)
-{
-    struct rlimit lim;
-    uint64_t need = r->crew.threads * (uint64_t)r->crew.iodepth * r->profile->block_bytes;
-    if (strcmp(r->profile->engine, "uring") != 0 || getrlimit(RLIMIT_MEMLOCK, &lim) ||
-        lim.rlim_cur == RLIM_INFINITY || need <= lim.rlim_cur || may_lock_any())
-        return true;
-    char a[32], b[32], c[32];
-    note_add(r->notes, NOTE_WARNING, "uring",
-             "buffers are not registered: %u threads x iodepth %" PRIu64 " x %s need %s of locked "
-             "memory, RLIMIT_MEMLOCK is %s; 'ulimit -l unlimited' allows it",
-             r->crew.threads, r->profile->iodepth,
-             format_size(r->profile->block_bytes, a, sizeof(a)), format_size(need, b, sizeof(b)),
-             format_size(lim.rlim_cur, c, sizeof(c)));
-    return false;
-}
-
-uint64_t run_descriptors(const struct profile *p, unsigned files_n)
-{
-    uint64_t opens = p->fd_sharing || p->own_files ? files_n : files_n * (uint64_t)p->threads;
-    return opens + 100 + 2 * p->threads; /* rings, records, samplers */
-}
-
-/* Raises the soft limit of descriptors when the files need it. */
-static bool check_descriptors(const struct run *r, struct err *err)
-{
-    const struct profile *p = r->profile;
-    struct rlimit lim;
-    uint64_t need = run_descriptors(p, r->target.files_n);
-    if (getrlimit(RLIMIT_NOFILE, &lim) || need <= lim.rlim_cur)
-        return true;
-    lim.rlim_cur = need;
-    if (need <= lim.rlim_max && setrlimit(RLIMIT_NOFILE, &lim) == 0)
-        return true;
-    return err_set(err, STATUS_FAILED,
-                   "%u files for %" PRIu64 " threads need %" PRIu64
-                   " descriptors, the limit is %llu: "
-                   "raise it (ulimit -Hn), or add --fd-sharing or --own-files",
-                   r->target.files_n, p->threads, need, (unsigned long long)lim.rlim_max);
-}
-
-/* What is left of the descriptors is for files that samplers keep open; half of it, since engines
- * of the network may connect anew. */
-static void allow_kept(const struct run *r)
-{
-    struct rlimit lim;
-    uint64_t need = run_descriptors(r->profile, r->target.files_n);
-    if (getrlimit(RLIMIT_NOFILE, &lim))
-        return;
-    rlim_t want = need + 2 * KEPT_FILES_MAX;
-    want = want < lim.rlim_max ? want : lim.rlim_max;
-    if (want > lim.rlim_cur) {
-        rlim_t old = lim.rlim_cur;
-        lim.rlim_cur = want;
-        if (setrlimit(RLIMIT_NOFILE, &lim))
-            lim.rlim_cur = old;
-    }
-    uint64_t spare = lim.rlim_cur > need ? (lim.rlim_cur - need) / 2 : 0;
-    kept_allow(spare < KEPT_FILES_MAX ? (unsigned)spare : KEPT_FILES_MAX);
-}
 
 static bool share_files(struct run *r, struct err *err)
 {
@@ -375,10 +297,10 @@ static bool prepare(struct run *r)
         .phases = (unsigned)p->windows + 2,
         .cpus_n = r->topo->cpus_n,
     };
-    r->crew.register_buffers = may_register(r);
-    if (!engine->locate && (!check_descriptors(r, err) || !share_files(r, err)))
+    r->crew.register_buffers = limits_may_register(&r->crew, r->notes);
+    if (!engine->locate && (!limits_descriptors(p, r->target.files_n, err) || !share_files(r, err)))
         return false;
-    allow_kept(r);
+    limits_allow_kept(p, r->target.files_n);
     if (r->target.blocks < p->threads && !profile_once(p))
         note_add(r->notes, NOTE_WARNING, "file",
                  "%" PRIu64 " blocks for %" PRIu64 " threads: threads read the same blocks",

@@ -11,7 +11,4 @@
  * end_signals while it runs: the first ends the window early, a second ends the process. */
 enum status run_execute(const struct profile *p, json_t *record);
 
-/* Descriptors that a run over so many files may have open; it raises its soft limit to that. */
-uint64_t run_descriptors(const struct profile *p, unsigned files_n);
-
 #endif
