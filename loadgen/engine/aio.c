@@ -174,7 +174,8 @@ static bool aio_waiting(const struct engine *e)
 
 static json_t *aio_features(const struct engine *e)
 {
-    return json_pack("{s:b}", "reaps_in_user_space", e->ring != NULL);
+    return json_pack("{s:b, s:b}", "reaps_in_user_space", e->ring != NULL, "polls",
+                     e->ring && e->spin);
 }
 
 static void aio_close(struct engine *e)

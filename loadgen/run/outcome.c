@@ -231,6 +231,21 @@ static void note_reconnects(struct run *r, const json_t *transport)
                  (long long)times, (long long)threads);
 }
 
+/* Who asked for polling measures wake-ups otherwise. */
+static void note_polling(struct run *r, const json_t *features)
+{
+    const json_t *polling = json_object_get(features, "polls");
+    if (!polling || !profile_polls(r->profile))
+        return;
+    json_int_t sleeping = (json_int_t)r->crew.threads - json_integer_value(polling);
+    if (sleeping > 0)
+        note_add(r->notes, NOTE_WARNING, "engine",
+                 "completion = poll was not done: %lld of %u threads slept for their completions, "
+                 "as with event, since this kernel's completion ring of engine %s is not one that "
+                 "can be read in user space",
+                 (long long)sleeping, r->crew.threads, r->crew.engine->name);
+}
+
 void outcome_engine(struct run *r)
 {
     /* A feature is listed with the number of threads that have it, unless all agree. */
@@ -244,6 +259,7 @@ void outcome_engine(struct run *r)
             json_object_set_new(features, key, json_integer(n + json_is_true(value)));
         }
     }
+    note_polling(r, features);
     json_object_set_new(r->record, "engine",
                         json_pack("{s:s, s:i, s:o}", "name", r->crew.engine->name, "threads",
                                   (int)r->crew.threads, "feature_threads", features));
