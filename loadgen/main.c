@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "front.h"
+#include "run/launch.h"
 
 #include "../placement/err.h"
 
@@ -67,6 +68,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    launch_now();
     keep_standard_files();
     return front_end_output(dispatch(argc, argv));
 }

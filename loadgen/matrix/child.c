@@ -6,6 +6,7 @@
 #include "../label.h"
 #include "../record/notes.h"
 #include "../record/record.h"
+#include "../run/launch.h"
 #include "../run/live.h"
 #include "../run/run.h"
 #include "../run/worker.h"
@@ -69,6 +70,7 @@ bool child_start(struct child *c, const struct profile *p, json_t *matrix, const
         return false;
     }
     if (pid == 0) {
+        launch_now();
         close(fds[0]);
         signal(SIGPIPE, SIG_IGN);
         setpgid(0, 0);

@@ -75,6 +75,20 @@ static void say_load(FILE *out, const json_t *record)
         fprintf(out, "           and %zu files more\n", json_array_size(files) - 4);
 }
 
+static void say_setup(FILE *out, const json_t *record)
+{
+    double ready_ns, fault_in_ns, first_ns;
+    char text[160];
+    if (!view_number(record, "setup.launch_to_ready_ns", &ready_ns))
+        return;
+    int n = snprintf(text, sizeof(text), "%s", fmt_ns(ready_ns).s);
+    if (view_number(record, "buffers.fault_in_ns", &fault_in_ns))
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ": buffers %s", fmt_ns(fault_in_ns).s);
+    if (view_number(record, "setup.ready_to_first_io_ns", &first_ns))
+        snprintf(text + n, sizeof(text) - (size_t)n, "; first I/O %s later", fmt_ns(first_ns).s);
+    fmt_wrapped(out, 11, "start-up   ", text);
+}
+
 static void say_host(FILE *out, const json_t *record)
 {
     const json_t *h = json_object_get(record, "host");
@@ -425,6 +439,7 @@ bool report_run_text(FILE *out, const json_t *record, struct err *err)
     const json_t *window = view_median_window(record, NULL);
     title(out, record);
     say_load(out, record);
+    say_setup(out, record);
     say_host(out, record);
     if (!window) {
         fprintf(out, "\nNo window was measured.\n");

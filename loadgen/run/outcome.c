@@ -172,6 +172,27 @@ void outcome_outstanding(struct run *r)
              n, threads, (double)age / 1e9, HUNG_NS / 1e9);
 }
 
+void outcome_setup(struct run *r)
+{
+    uint64_t first = 0, last = 0;
+    for (unsigned i = 0; i < r->crew.threads; i++) {
+        uint64_t ns = counter_get(&r->workers[i].first_io_ns);
+        first = ns && (!first || ns < first) ? ns : first;
+        last = ns > last ? ns : last;
+    }
+    json_t *o = json_pack("{s:I, s:I, s:n, s:n}", "launch_to_threads_ns",
+                          (json_int_t)(r->threads_ns - r->launched_ns), "launch_to_ready_ns",
+                          (json_int_t)(r->ready_ns - r->launched_ns), "ready_to_first_io_ns",
+                          "ready_to_all_io_ns");
+    json_object_set_new(r->record, "setup", o);
+    if (!first) {
+        json_object_set_new(o, "reason", json_string("no I/O was begun"));
+        return;
+    }
+    json_object_set_new(o, "ready_to_first_io_ns", json_integer((json_int_t)(first - r->ready_ns)));
+    json_object_set_new(o, "ready_to_all_io_ns", json_integer((json_int_t)(last - r->ready_ns)));
+}
+
 /* {"key": [{"value": V, "threads": N}, ...]}: each distinct value with the threads that have it. */
 static void add_fact(json_t *transport, const char *key, json_t *value)
 {

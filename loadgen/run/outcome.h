@@ -22,6 +22,8 @@ struct run {
     struct instrument *instrument;
     struct live_view *live; /* NULL: nobody watches */
 
+    uint64_t launched_ns, threads_ns, ready_ns; /* launch; threads begin; all are ready to load */
+
     uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
     unsigned edges;
     int *shared_fds;     /* by file; NULL: each worker opens its own */
@@ -31,6 +33,11 @@ struct run {
     uint64_t next_tick_ns, next_line_ns;
     struct err err;
 };
+
+/* How long the start took, "setup": from the launch (launch.h) until the threads began and until
+ * all were ready to load; from there until the first and until the last thread with anything to do
+ * handed over its first I/O, null when none did. In ns. */
+void outcome_setup(struct run *r);
 
 /* Window `phase`, 1 .. windows, with throughput, latency, placement, samplers and notes. */
 void outcome_window(struct run *r, unsigned phase, bool cut);

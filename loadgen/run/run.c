@@ -11,6 +11,7 @@
 #include "../record/notes.h"
 #include "../record/slab_shrink.h"
 #include "end_signals.h"
+#include "launch.h"
 #include "limits.h"
 #include "live.h"
 #include "live_view.h"
@@ -418,6 +419,7 @@ static bool load(struct run *r)
 {
     bool cut = false;
     unsigned whole = 0;
+    r->threads_ns = now_ns();
     enum crew_wait setup = crew_start(&r->crew, r->workers, poll_setup, r, &r->err);
     if (setup != CREW_OK) {
         if (setup == CREW_GAVE_UP)
@@ -430,6 +432,7 @@ static bool load(struct run *r)
             front_leave_behind();
         return over;
     }
+    r->ready_ns = now_ns();
     live_view_watch(r->live, &r->crew, r->workers, r->topo);
     begin_clean(r);
     whole = measure(r, &cut);
@@ -456,6 +459,7 @@ static bool load(struct run *r)
         outcome_outstanding(r);
     } else if (measured)
         edge(r, last_edge, r->crew.phases - 1);
+    outcome_setup(r);
     outcome_engine(r);
     query_pages(r);
     if (drained && r->profile->verify)
@@ -512,7 +516,10 @@ enum status run_execute(const struct profile *p, json_t *record)
         note_add(json_object_get(record, "notes"), NOTE_ERROR, "setup", "out of memory");
         return STATUS_FAILED;
     }
-    *r = (struct run){.profile = p, .record = record, .notes = json_object_get(record, "notes")};
+    *r = (struct run){.profile = p,
+                      .record = record,
+                      .notes = json_object_get(record, "notes"),
+                      .launched_ns = launch_ns()};
     end_signals(&r->signals);
     pthread_sigmask(SIG_BLOCK, &r->signals, &r->old_signals);
 
@@ -548,5 +555,6 @@ enum status run_execute(const struct profile *p, json_t *record)
     pthread_sigmask(SIG_SETMASK, &r->old_signals, NULL);
     if (free_all)
         free(r);
+    launch_now(); /* of the next run in this process */
     return status;
 }

@@ -440,6 +440,8 @@ static bool load(struct loop *l)
     pace_begin(&l->pace, now);
     for (unsigned i = 0; i < l->iodepth; i++)
         next_slot(l, i);
+    if (l->ready_n || l->idle_n)
+        counter_set(&l->w->first_io_ns, now_ns());
     for (;;) {
         struct phase_counters *pc = worker_phase(l->w, phase);
         if (l->idle_n && phase != drain)

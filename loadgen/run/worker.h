@@ -91,6 +91,7 @@ struct worker {
     struct buffers buffers;
     counter faulted_bytes;
     counter fault_in_ns;
+    counter first_io_ns; /* when it was about to hand over its first I/O; 0: it had none */
     json_t *features;
     json_t *facts;      /* of the engine, once the load is over; NULL: none */
     char *phase_memory; /* crew.phases x crew.phase_bytes */

@@ -18,7 +18,10 @@ static void new_run(void)
                        .record = json_object(),
                        .notes = json_array(),
                        .workers = workers,
-                       .crew = {.threads = THREADS, .engine = &engine}};
+                       .crew = {.threads = THREADS, .engine = &engine},
+                       .launched_ns = 1000,
+                       .threads_ns = 1100,
+                       .ready_ns = 1500};
 }
 
 static void drop_run(void)
@@ -27,6 +30,40 @@ static void drop_run(void)
         json_decref(workers[i].features);
     json_decref(run.record);
     json_decref(run.notes);
+}
+
+static json_int_t setup_ns(const char *key)
+{
+    json_t *v = json_object_get(json_object_get(run.record, "setup"), key);
+    assert_true(json_is_integer(v));
+    return json_integer_value(v);
+}
+
+static void start_up(void **state)
+{
+    (void)state;
+    new_run();
+    counter_set(&workers[0].first_io_ns, 1520);
+    counter_set(&workers[2].first_io_ns, 1510); /* the second thread had nothing to do */
+    outcome_setup(&run);
+    assert_int_equal(setup_ns("launch_to_threads_ns"), 100);
+    assert_int_equal(setup_ns("launch_to_ready_ns"), 500);
+    assert_int_equal(setup_ns("ready_to_first_io_ns"), 10);
+    assert_int_equal(setup_ns("ready_to_all_io_ns"), 20);
+    drop_run();
+}
+
+static void start_up_without_io(void **state)
+{
+    (void)state;
+    new_run();
+    outcome_setup(&run);
+    json_t *setup = json_object_get(run.record, "setup");
+    assert_int_equal(setup_ns("launch_to_ready_ns"), 500);
+    assert_true(json_is_null(json_object_get(setup, "ready_to_first_io_ns")));
+    assert_true(json_is_null(json_object_get(setup, "ready_to_all_io_ns")));
+    assert_string_equal(text_of(setup, "reason"), "no I/O was begun");
+    drop_run();
 }
 
 static void with_features(bool last_polls)
@@ -64,6 +101,8 @@ static void polling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_up),
+        cmocka_unit_test(start_up_without_io),
         cmocka_unit_test(polling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
