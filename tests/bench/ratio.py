@@ -32,11 +32,37 @@ def interval(values):
     return mean, mean - half, mean + half
 
 
+def signed_rank_bound(n):
+    """The largest sum of ranks that Wilcoxon's signed-rank test of n pairs rejects at 95 %, two-sided;
+    -1: there is none."""
+    ways = [1]  # of each sum, over all subsets of the ranks 1..n
+    for rank in range(1, n + 1):
+        longer = ways + [0] * rank
+        for at, count in enumerate(ways):
+            longer[at + rank] += count
+        ways = longer
+    total = 0
+    for bound, count in enumerate(ways):
+        total += count
+        if total > 0.025 * 2**n:
+            return bound - 1
+
+
+def middle(values):
+    """Hodges' and Lehmann's estimate, the median of the means of all pairs, and the interval that
+    belongs to Wilcoxon's signed-rank test: a few rounds that a busy machine spoilt do not count."""
+    pairs = sorted((x + y) / 2 for i, x in enumerate(values) for y in values[i:])
+    bound = signed_rank_bound(len(values))
+    return statistics.median(pairs), pairs[bound], pairs[-1 - bound]
+
+
 def ratio(a, b):
-    """Geometric mean of a[i] / b[i] and its 95 % interval; rounds that lack a value are left out.
-    Noise that both sides of a round share cancels; the rest shows in the interval."""
-    logs = interval([math.log(x / y) for x, y in zip(a, b) if x and y])
-    return logs and tuple(None if v is None else math.exp(v) for v in logs)
+    """a[i] / b[i] over the rounds and its 95 % interval; rounds that lack a value are left out. Noise
+    that both sides of a round share cancels; the rest shows in the interval. Fewer than 6 rounds are
+    too few for `middle`: then the geometric mean and Student's interval."""
+    logs = [math.log(x / y) for x, y in zip(a, b) if x and y]
+    found = middle(logs) if len(logs) >= 6 else interval(logs)
+    return found and tuple(None if v is None else math.exp(v) for v in found)
 
 
 def show(r):

@@ -47,6 +47,22 @@ class Ratio(unittest.TestCase):
         self.assertEqual(ratio.interval([3, None]), (3, None, None))
         self.assertIsNone(ratio.interval([]))
 
+    def test_signed_rank_bound(self):
+        """Wilcoxon's table, 5 % two-sided."""
+        for n, bound in ((5, -1), (6, 0), (7, 2), (8, 3), (10, 8), (20, 52), (25, 89), (50, 434)):
+            self.assertEqual(ratio.signed_rank_bound(n), bound, n)
+
+    def test_spoilt_round_does_not_count(self):
+        """Logs 1..9 and a wild one: 55 means of pairs, the 28th is the median, 9th and 47th the
+        bounds (n = 10: 8)."""
+        logs = [1, 2, 3, 4, 5, 6, 7, 8, 9, 100]
+        pairs = sorted((x + y) / 2 for i, x in enumerate(logs) for y in logs[i:])
+        mean, low, high = ratio.ratio([math.exp(v) for v in logs], [1] * 10)
+        self.assertAlmostEqual(math.log(mean), pairs[27])
+        self.assertAlmostEqual(math.log(low), pairs[8])
+        self.assertAlmostEqual(math.log(high), pairs[46])
+        self.assertLess(math.log(mean), 6.5)
+
     def test_rounds_without_a_value_are_left_out(self):
         self.assertEqual(ratio.ratio([1, None, 4], [1, 2, None]), (1, None, None))
         self.assertIsNone(ratio.ratio([None], [1]))
@@ -130,9 +146,15 @@ class Parsers(unittest.TestCase):
         self.assertIsNone(programs.parse_elbencho(""))
 
     def test_fio(self):
-        text = "fio: a note\n" + json.dumps(
-            {"jobs": [{"read": {"iops": 1234.5, "io_bytes": 3 << 30}}]})
-        self.assertEqual(programs.parse_fio(text), (1234.5, 3))
+        text = "fio: a note\n" + json.dumps({"jobs": [{"read": {
+            "iops": 1234.5, "io_bytes": 3 << 30, "runtime": 5000, "total_ios": 6000}}]})
+        self.assertEqual(programs.parse_fio(text, 6.5), (1234.5, 3))
+
+    def test_fio_whose_threads_did_not_run_together(self):
+        """273 GB in 77 s are 3.6 GB/s, whatever the sum of the threads' rates."""
+        text = json.dumps({"jobs": [{"read": {
+            "iops": 46930, "io_bytes": 273 << 30, "runtime": 5556, "total_ios": 273 << 10}}]})
+        self.assertEqual(programs.parse_fio(text, 77), (273 * 1024 / 77, 273))
 
 
 class Fakes(unittest.TestCase):
