@@ -65,7 +65,7 @@ static struct sampler *cpu_open(const struct sample_ctx *ctx, struct err *err)
     s->error = calloc(ctx->edges_max, sizeof(*s->error));
     if (!s->raw || !s->times || !s->beyond || !s->error)
         goto no_memory;
-    ssize_t n = kept_read(&s->file, STAT, s->raw, s->raw_bytes);
+    ssize_t n = kept_read_piece(&s->file, STAT, s->raw, s->raw_bytes);
     if (n < 0 && n != -EOVERFLOW) {
         snprintf(s->reason, sizeof(s->reason), STAT ": %s", strerror((int)-n));
         note_add(ctx->notes, NOTE_WARNING, "cpu", "no CPU times: %s", s->reason);
@@ -81,7 +81,7 @@ static void cpu_read(struct sampler *base, unsigned edge)
 {
     struct cpu_sampler *s = (struct cpu_sampler *)base;
     if (!s->reason[0] && edge < s->edges_max)
-        s->raw_len = kept_read(&s->file, STAT, s->raw, s->raw_bytes);
+        s->raw_len = kept_read_piece(&s->file, STAT, s->raw, s->raw_bytes);
 }
 
 static void cpu_settle(struct sampler *base, unsigned edge)

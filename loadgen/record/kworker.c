@@ -25,6 +25,8 @@
     "CPU time of each worker since it was last seen (at both edges, and every 250 ms when it "     \
     "may move and served such a queue) goes to the queue in its name and to the CPU where it ran " \
     "last"
+/* Kernel threads are the children of kthreadd, process 2 (CONFIG_PROC_CHILDREN). */
+#define CHILDREN "/proc/2/task/2/children"
 /* A tick looks at this many and leaves the rest to the next edge. */
 #define TICK_WORKERS_MAX 256
 
@@ -47,7 +49,12 @@ struct kworker_sampler {
     struct bynode nodes;
     char reason[256];
     unsigned edges_max;
-    const char *children;    /* file with the pids of all kernel threads; NULL: all of /proc */
+    bool by_children; /* CHILDREN is there; else all of /proc is looked through */
+    struct kept_file list;
+    char *text; /* of CHILDREN */
+    size_t text_bytes;
+    long *pids; /* scratch of a scan */
+    size_t pids_n, pids_cap;
     struct task_set workers; /* of struct kworker */
     bool began;
     bool no_schedstat; /* the kernel was built without CONFIG_SCHED_INFO */
@@ -64,6 +71,9 @@ static void kworker_close(struct sampler *base)
     if (!s)
         return;
     task_set_free(&s->workers, &kworker_kind, s);
+    kept_close(&s->list);
+    free(s->text);
+    free(s->pids);
     free(s->now);
     free(s->at);
     free(s->count);
@@ -71,10 +81,23 @@ static void kworker_close(struct sampler *base)
     free(s);
 }
 
+static ssize_t read_children(struct kworker_sampler *s)
+{
+    for (;;) {
+        ssize_t n = s->text_bytes ? kept_read(&s->list, CHILDREN, s->text, s->text_bytes) : 0;
+        if (s->text_bytes && n != -EOVERFLOW)
+            return n;
+        size_t bytes = s->text_bytes ? 2 * s->text_bytes : 4096;
+        char *bigger = realloc(s->text, bytes);
+        if (!bigger)
+            return -ENOMEM;
+        s->text = bigger;
+        s->text_bytes = bytes;
+    }
+}
+
 static struct sampler *kworker_open(const struct sample_ctx *ctx, struct err *err)
 {
-    /* Kernel threads are the children of kthreadd, process 2 (CONFIG_PROC_CHILDREN). */
-    static const char children[] = "/proc/2/task/2/children";
     struct kworker_sampler *s = calloc(1, sizeof(*s));
     if (!s || !bynode_init(&s->nodes, ctx->topo))
         goto no_memory;
@@ -84,12 +107,9 @@ static struct sampler *kworker_open(const struct sample_ctx *ctx, struct err *er
     s->count = calloc(ctx->edges_max, sizeof(*s->count));
     if (!s->now || !s->at || !s->count)
         goto no_memory;
-    char comm[32], *list;
-    if (sysroot_read_into("/proc/2/comm", comm, sizeof(comm)) > 0 &&
-        strcmp(comm, "kthreadd\n") == 0 && sysroot_read(children, &list) > 0) {
-        s->children = children;
-        free(list);
-    }
+    char comm[32];
+    s->by_children = sysroot_read_into("/proc/2/comm", comm, sizeof(comm)) > 0 &&
+                     strcmp(comm, "kthreadd\n") == 0 && read_children(s) > 0;
     return &s->base;
 no_memory:
     kworker_close(s ? &s->base : NULL);
@@ -202,42 +222,57 @@ static const struct task_kind kworker_kind = {
 
 /* ---- all of them ---- */
 
-/* Pids to look at, ascending; NULL when they cannot be had. */
-static long *list_pids(const struct kworker_sampler *s, size_t *n)
+static bool add_pid(struct kworker_sampler *s, long pid)
 {
-    char *text = NULL, **names = NULL;
-    long *pids = NULL;
-    *n = 0;
-    ssize_t have = s->children ? sysroot_read(s->children, &text) : sysroot_list("/proc", &names);
-    if (have >= 0)
-        pids = calloc((size_t)have + 1, sizeof(*pids));
-    for (char *at = text; pids && at && *at;) {
-        char *end;
+    if (s->pids_n == s->pids_cap) {
+        size_t cap = s->pids_cap ? 2 * s->pids_cap : 256;
+        long *bigger = realloc(s->pids, cap * sizeof(*bigger));
+        if (!bigger)
+            return false;
+        s->pids = bigger;
+        s->pids_cap = cap;
+    }
+    s->pids[s->pids_n++] = pid;
+    return true;
+}
+
+static bool list_children(struct kworker_sampler *s)
+{
+    if (read_children(s) < 0)
+        return false;
+    bool all = true;
+    char *end;
+    for (char *at = s->text; all; at = end) {
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
-        pids[(*n)++] = pid;
-        at = end;
+        all = add_pid(s, pid);
     }
-    for (char **name = names; pids && name && *name; name++)
+    return all;
+}
+
+static bool list_processes(struct kworker_sampler *s)
+{
+    char **names = NULL;
+    if (sysroot_list("/proc", &names) < 0)
+        return false;
+    bool all = true;
+    for (char **name = names; all && *name; name++)
         if (isdigit((unsigned char)**name))
-            pids[(*n)++] = strtol(*name, NULL, 10);
-    if (pids)
-        qsort(pids, *n, sizeof(*pids), task_by_number);
-    free(text);
-    if (names)
-        sysroot_list_free(names);
-    return pids;
+            all = add_pid(s, strtol(*name, NULL, 10));
+    sysroot_list_free(names);
+    return all;
 }
 
 /* Every worker, new ones too. */
 static void scan_all(struct kworker_sampler *s)
 {
-    size_t n;
-    long *pids = list_pids(s, &n);
-    if (pids && task_set_update(&s->workers, &kworker_kind, s, pids, n))
+    s->pids_n = 0;
+    if (!(s->by_children ? list_children(s) : list_processes(s)))
+        return;
+    qsort(s->pids, s->pids_n, sizeof(*s->pids), task_by_number);
+    if (task_set_update(&s->workers, &kworker_kind, s, s->pids, s->pids_n))
         s->began = true;
-    free(pids);
 }
 
 static void kworker_settle(struct sampler *base, unsigned edge)

@@ -18,19 +18,23 @@ struct thread {
     struct kept_file schedstat, status;
 };
 
+/* Small: there is one a thread and edge, and memory that is touched first costs a page fault. */
 struct thread_sample {
-    long tid;
-    bool waits_known; /* CONFIG_SCHED_INFO */
-    uint64_t run_ns, wait_ns;
-    uint64_t voluntary, involuntary; /* where switches_known says so */
+    pid_t tid;
+    uint64_t run_ns, wait_ns; /* NOT_KNOWN without CONFIG_SCHED_INFO */
+};
+#define NOT_KNOWN UINT64_MAX
+
+struct switches {
+    uint64_t voluntary, involuntary;
 };
 
 struct sched_edge {
     size_t n;
-    struct thread_sample *threads;   /* ascending tid */
-    bool switches_known;             /* of each thread */
-    bool strangers;                  /* io_uring's threads are or were there */
-    uint64_t voluntary, involuntary; /* of the whole process, ended threads too */
+    struct thread_sample *threads; /* ascending tid */
+    struct switches *of_threads;   /* NULL: not known of each thread */
+    struct switches of_process;    /* of the whole process, ended threads too */
+    bool strangers;                /* io_uring's threads are or were there */
 };
 
 struct sched_sampler {
@@ -50,8 +54,10 @@ static void sched_close(struct sampler *base)
     struct sched_sampler *s = (struct sched_sampler *)base;
     if (!s)
         return;
-    for (unsigned i = 0; s->edges && i < s->edges_max; i++)
+    for (unsigned i = 0; s->edges && i < s->edges_max; i++) {
         free(s->edges[i].threads);
+        free(s->edges[i].of_threads);
+    }
     task_set_free(&s->threads, &thread_kind, s);
     task_list_close(&s->list);
     free(s->edges);
@@ -77,7 +83,7 @@ static struct sampler *sched_open(const struct sample_ctx *ctx, struct err *err)
 
 /* ---- one thread ---- */
 
-static bool read_status(struct thread *t, struct thread_sample *out)
+static bool read_status(struct thread *t, struct switches *out)
 {
     char text[4096];
     ssize_t n = task_read(&t->status, TASKS, t->tid, "status", text, sizeof(text));
@@ -133,27 +139,33 @@ static void sched_settle(struct sampler *base, unsigned edge)
         !task_set_update(&s->threads, &thread_kind, s, s->list.tids, s->list.n))
         task_list_doubt(&s->list);
     struct sched_edge *e = &s->edges[edge];
+    const bool ask = !sysroot_live() || s->strangers || edge == 0;
     free(e->threads);
-    *e = (struct sched_edge){.threads = calloc(s->threads.n + 1, sizeof(*e->threads)),
-                             .switches_known = !sysroot_live() || s->strangers || edge == 0,
+    free(e->of_threads);
+    *e = (struct sched_edge){.threads = malloc((s->threads.n + 1) * sizeof(*e->threads)),
+                             .of_threads =
+                                 ask ? malloc((s->threads.n + 1) * sizeof(*e->of_threads)) : NULL,
                              .strangers = s->strangers};
     struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) {
-        e->voluntary = (uint64_t)usage.ru_nvcsw;
-        e->involuntary = (uint64_t)usage.ru_nivcsw;
-    }
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        e->of_process = (struct switches){(uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw};
     struct thread *threads = s->threads.all;
     for (size_t i = 0; i < s->threads.n && e->threads; i++) {
         struct thread *t = &threads[i];
-        struct thread_sample sample = {.tid = t->tid};
+        struct thread_sample *sample = &e->threads[e->n];
+        struct switches switches;
+        *sample = (struct thread_sample){.tid = (pid_t)t->tid};
         if (!t->ours)
             continue;
-        sample.waits_known = read_schedstat(t, &sample);
-        if (!sample.waits_known)
+        if (!read_schedstat(t, sample)) {
+            sample->run_ns = sample->wait_ns = NOT_KNOWN;
             task_list_doubt(&s->list);
-        bool ask = e->switches_known || !sample.waits_known;
-        if (!ask || read_status(t, &sample))
-            e->threads[e->n++] = sample;
+        }
+        if ((e->of_threads || sample->wait_ns == NOT_KNOWN) && !read_status(t, &switches))
+            continue; /* it has ended */
+        if (e->of_threads)
+            e->of_threads[e->n] = switches;
+        e->n++;
     }
 }
 
@@ -161,42 +173,65 @@ static void sched_settle(struct sampler *base, unsigned edge)
 struct sched_sums {
     unsigned threads;
     bool waits_known;
-    struct thread_sample sum;
+    uint64_t run_ns, wait_ns;
     uint64_t worst_wait_ns;
     long worst_tid;
+    bool switches_known;
+    struct switches switches;
 };
 
-static void add_thread(struct sched_sums *s, const struct thread_sample *a,
-                       const struct thread_sample *b)
+static void add_waits(struct sched_sums *s, const struct thread_sample *a,
+                      const struct thread_sample *b)
 {
+    uint64_t wait_ns = b->wait_ns - a->wait_ns;
     s->threads++;
-    s->waits_known &= a->waits_known && b->waits_known;
-    s->sum.run_ns += b->run_ns - a->run_ns;
-    s->sum.wait_ns += b->wait_ns - a->wait_ns;
-    s->sum.voluntary += b->voluntary - a->voluntary;
-    s->sum.involuntary += b->involuntary - a->involuntary;
-    if (b->wait_ns - a->wait_ns >= s->worst_wait_ns) {
-        s->worst_wait_ns = b->wait_ns - a->wait_ns;
+    s->waits_known &= a->wait_ns != NOT_KNOWN && b->wait_ns != NOT_KNOWN;
+    s->run_ns += b->run_ns - a->run_ns;
+    s->wait_ns += wait_ns;
+    if (wait_ns >= s->worst_wait_ns) {
+        s->worst_wait_ns = wait_ns;
         s->worst_tid = b->tid;
     }
 }
 
-static void put_switches(json_t *o, const struct sched_edge *a, const struct sched_edge *b,
-                         const struct sched_sums *sums)
+static void add_switches(struct switches *sum, const struct switches *a, const struct switches *b)
 {
-    uint64_t voluntary = sums->sum.voluntary, involuntary = sums->sum.involuntary;
-    if (!a->switches_known || !b->switches_known) {
-        if (b->strangers) {
-            static const char why[] = "threads of io_uring began in this window";
-            json_set_missing(o, "voluntary_switches", "%s", why);
-            json_set_missing(o, "involuntary_switches", "%s", why);
-            return;
+    sum->voluntary += b->voluntary - a->voluntary;
+    sum->involuntary += b->involuntary - a->involuntary;
+}
+
+static struct sched_sums sum_between(const struct sched_edge *a, const struct sched_edge *b)
+{
+    struct sched_sums sums = {.waits_known = true,
+                              .switches_known = a->of_threads && b->of_threads};
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+        if (a->threads[i].tid != b->threads[k].tid) {
+            a->threads[i].tid < b->threads[k].tid ? i++ : k++;
+            continue;
         }
-        voluntary = b->voluntary - a->voluntary;
-        involuntary = b->involuntary - a->involuntary;
+        if (sums.switches_known)
+            add_switches(&sums.switches, &a->of_threads[i], &b->of_threads[k]);
+        add_waits(&sums, &a->threads[i++], &b->threads[k++]);
     }
-    json_object_set_new(o, "voluntary_switches", json_integer((json_int_t)voluntary));
-    json_object_set_new(o, "involuntary_switches", json_integer((json_int_t)involuntary));
+    if (!sums.switches_known && !b->strangers) {
+        sums.switches_known = true;
+        add_switches(&sums.switches, &a->of_process, &b->of_process);
+    }
+    return sums;
+}
+
+static void put_switches(json_t *o, const struct sched_sums *sums)
+{
+    if (!sums->switches_known) {
+        static const char why[] = "threads of io_uring began in this window";
+        json_set_missing(o, "voluntary_switches", "%s", why);
+        json_set_missing(o, "involuntary_switches", "%s", why);
+        return;
+    }
+    json_object_set_new(o, "voluntary_switches",
+                        json_integer((json_int_t)sums->switches.voluntary));
+    json_object_set_new(o, "involuntary_switches",
+                        json_integer((json_int_t)sums->switches.involuntary));
 }
 
 static json_t *sched_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
@@ -205,21 +240,12 @@ static json_t *sched_window(const struct sampler *base, unsigned from, unsigned 
     const struct sched_sampler *s = (const struct sched_sampler *)base;
     if (s->reason[0])
         return json_unavailable("%s", s->reason);
-    const struct sched_edge *a = &s->edges[from], *b = &s->edges[to];
-    struct sched_sums sums = {.waits_known = true};
-    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
-        if (a->threads[i].tid == b->threads[k].tid)
-            add_thread(&sums, &a->threads[i++], &b->threads[k++]);
-        else if (a->threads[i].tid < b->threads[k].tid)
-            i++;
-        else
-            k++;
-    }
+    const struct sched_sums sums = sum_between(&s->edges[from], &s->edges[to]);
     json_t *o = json_pack("{s:b, s:i}", "available", 1, "threads", (int)sums.threads);
-    put_switches(o, a, b, &sums);
+    put_switches(o, &sums);
     if (sums.waits_known) {
-        json_object_set_new(o, "run_ns", json_integer((json_int_t)sums.sum.run_ns));
-        json_object_set_new(o, "wait_ns", json_integer((json_int_t)sums.sum.wait_ns));
+        json_object_set_new(o, "run_ns", json_integer((json_int_t)sums.run_ns));
+        json_object_set_new(o, "wait_ns", json_integer((json_int_t)sums.wait_ns));
         json_object_set_new(o, "worst_wait_ns", json_integer((json_int_t)sums.worst_wait_ns));
         json_object_set_new(o, "worst_tid", json_integer(sums.worst_tid));
     } else {

@@ -32,6 +32,11 @@ for engine in aio uring sync; do
         --window 1s --json >"$work/odd.json" 2>/dev/null
     check "$engine reads a file that ends within a block" [ $? = 0 ]
     valid_record "$work/odd.json"
+    holds "$work/odd.json" '(lambda s, b: 0 < s["launch_to_threads_ns"] and s["launch_to_threads_ns"]
+        + b["fault_in_ns"] < s["launch_to_ready_ns"] < 60e9
+        and 0 <= s["ready_to_first_io_ns"] <= s["ready_to_all_io_ns"] < 60e9)(
+        r["setup"], r["buffers"])'
+    expect 0 "start-up .*: buffers .*; first I/O .* later" "$n" report "$work/odd.json"
     # Laps of three reads: whole laps bring 2.5 MiB, and up to two reads belong to a begun lap.
     holds "$work/odd.json" '(lambda t: 0 <= t["bytes"] - t["ios"] // 3 * 2621440
         - t["ios"] % 3 * 1048576 + (t["ios"] % 3 == 3) <= 0)(r["whole_run"]["throughput"])'
