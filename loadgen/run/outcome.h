@@ -4,8 +4,7 @@
 
 #include "../record/sampler.h"
 #include "crew.h"
-
-#include <signal.h>
+#include "end_signals.h"
 
 /* A drain that brings nothing back for so long is over: the program must end within 5 s. */
 #define HUNG_NS UINT64_C(3000000000)
@@ -26,9 +25,8 @@ struct run {
 
     uint64_t *edge_ns; /* 0: before the load; 1 .. windows + 1: of windows; last: drained */
     unsigned edges;
-    int *shared_fds;     /* by file; NULL: each worker opens its own */
-    unsigned interrupts; /* end_signals seen so far */
-    uint64_t interrupted_ns;
+    int *shared_fds; /* by file; NULL: each worker opens its own */
+    struct end_wishes wishes;
     sigset_t signals, old_signals;
     uint64_t next_tick_ns, next_line_ns;
     struct err err;

@@ -28,8 +28,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Two signals so close to each other are one. */
-#define SAME_SIGNAL_NS UINT64_C(200000000)
 #define TICK_NS UINT64_C(250000000)
 #define IDLE_TICK_NS (4 * TICK_NS)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
@@ -58,14 +56,11 @@ static bool take_signal(struct run *r, uint64_t timeout_ns)
 {
     struct timespec ts = {.tv_sec = (time_t)(timeout_ns / 1000000000),
                           .tv_nsec = (long)(timeout_ns % 1000000000)};
-    if (sigtimedwait(&r->signals, NULL, &ts) < 0)
+    siginfo_t info;
+    if (sigtimedwait(&r->signals, &info, &ts) < 0)
         return false;
-    uint64_t now = now_ns();
-    /* timeout(1) and a terminal may send the same one to this process and to its group. */
-    if (r->interrupts && now - r->interrupted_ns > SAME_SIGNAL_NS)
+    if (end_wish_again(&r->wishes, &info, now_ns()))
         give_up_now(r);
-    r->interrupts = 1;
-    r->interrupted_ns = now;
     return true;
 }
 
