@@ -147,3 +147,14 @@ json_t *derived_from_window(const json_t *window)
     put_per_gib(d, slab, bytes);
     return d;
 }
+
+double derived_span_ns(const json_t *window, const char *sampler)
+{
+    static const char *const keys[] = {"from_began_ns", "from_ended_ns", "to_began_ns",
+                                       "to_ended_ns"};
+    const json_t *skew = json_object_get(json_object_get(window, sampler), "skew");
+    double ns = json_number_value(json_object_get(window, "window_ns"));
+    for (size_t i = 0; i < 4; i++)
+        ns += (i < 2 ? -0.5 : 0.5) * json_number_value(json_object_get(skew, keys[i]));
+    return ns > 0 ? ns : 0;
+}

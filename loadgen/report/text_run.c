@@ -5,6 +5,8 @@
 #include "text.h"
 #include "view.h"
 
+#include "../record/derived.h"
+
 #include <string.h>
 
 #define IRQ_ROWS 8
@@ -205,14 +207,13 @@ static void say_submission(FILE *out, const json_t *window)
 /* Waiting for a CPU is time that neither the kernel's locks nor the network explain. */
 static void say_sched(FILE *out, const json_t *window)
 {
-    double wait_ns, run_ns, window_ns;
+    double wait_ns, run_ns, span_ns = derived_span_ns(window, "sched");
     json_int_t threads = 0, switches = 0;
     const json_t *o = json_object_get(window, "sched");
     if (!view_number(o, "wait_ns", &wait_ns) || !view_number(o, "run_ns", &run_ns) ||
-        !view_number(window, "window_ns", &window_ns) || !view_integer(o, "threads", &threads) ||
-        threads <= 0 || window_ns <= 0)
+        !view_integer(o, "threads", &threads) || threads <= 0 || span_ns <= 0)
         return;
-    double all = window_ns * (double)threads / 100;
+    double all = span_ns * (double)threads / 100;
     char text[512];
     int n = snprintf(text, sizeof(text), "threads ran %s %% and waited for a CPU %s %% of the time",
                      fmt_percent(run_ns / all).s, fmt_percent(wait_ns / all).s);

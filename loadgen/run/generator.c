@@ -1,6 +1,7 @@
 #include "generator.h"
 
 #include "../profile.h"
+#include "../record/derived.h"
 #include "../record/notes.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ static bool note_cpus(const json_t *window, json_t *notes)
 {
     const json_t *sched = json_object_get(window, "sched");
     double run = number(sched, "run_ns"), wait = number(sched, "wait_ns");
-    double all = number(sched, "threads") * number(window, "window_ns");
+    double all = number(sched, "threads") * derived_span_ns(window, "sched");
     double involuntary = number(sched, "involuntary_switches");
     double turns = number(sched, "voluntary_switches") + involuntary;
     char each[96] = "";
@@ -47,7 +48,8 @@ static void note_unreaped(const json_t *window, json_t *notes)
     char held[32], latency[32];
     if (requests <= 0 || mean <= 0 || unreaped / requests < LEAST_OF_LATENCY * mean)
         return;
-    format_time((uint64_t)(unreaped / requests), held, sizeof(held));
+    double bound = unreaped / requests < mean ? unreaped / requests : mean;
+    format_time((uint64_t)bound, held, sizeof(held));
     format_time((uint64_t)mean, latency, sizeof(latency));
     note_add(notes, NOTE_WARNING, "generator",
              "the generator was part of the limit: of a mean latency of %s a completion may have "

@@ -52,6 +52,24 @@ static void too_few_cpus(void **state)
     json_decref(notes);
 }
 
+/* In a window of 1 ms whose readings were 4 ms apart, 4 ms of thread time are no more than that. */
+static void readings_further_apart_than_the_window(void **state)
+{
+    (void)state;
+    json_t *notes = json_array();
+    json_t *window =
+        json_pack("{s:I, s:{s:i, s:I, s:I, s:{s:i, s:i, s:i, s:i}}}", "window_ns",
+                  (json_int_t)1000000, "sched", "threads", 2, "run_ns", (json_int_t)2000000,
+                  "wait_ns", (json_int_t)4000000, "skew", "from_began_ns", 0, "from_ended_ns",
+                  1000000, "to_began_ns", 3000000, "to_ended_ns", 4000000);
+    generator_note(window, notes);
+    const char *text = json_string_value(json_object_get(json_array_get(notes, 0), "text"));
+    assert_non_null(text);
+    assert_non_null(strstr(text, "wanted to run 75 % of the time")); /* 6 of 2 x 4 ms */
+    json_decref(window);
+    json_decref(notes);
+}
+
 /* Of 1000 requests with a mean latency of 100 us. */
 static json_t *notes_of_unreaped(json_t *unreaped_ns)
 {
@@ -72,6 +90,10 @@ static void reaped_late(void **state)
     const char *text = json_string_value(json_object_get(json_array_get(notes, 0), "text"));
     assert_non_null(strstr(text, "mean latency of 100 us"));
     assert_non_null(strstr(text, "up to 20 us"));
+    json_decref(notes);
+    notes = notes_of_unreaped(json_integer(200000000)); /* a bound, and never above the latency */
+    text = json_string_value(json_object_get(json_array_get(notes, 0), "text"));
+    assert_non_null(strstr(text, "up to 100 us"));
     json_decref(notes);
 }
 
@@ -101,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(enough_cpus),   cmocka_unit_test(too_few_cpus),
         cmocka_unit_test(reaped_late),   cmocka_unit_test(reaped_in_time),
-        cmocka_unit_test(nothing_known),
+        cmocka_unit_test(nothing_known), cmocka_unit_test(readings_further_apart_than_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
