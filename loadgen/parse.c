@@ -123,7 +123,9 @@ const char *format_size(uint64_t bytes, char *buf, size_t cap)
 
 const char *format_time(uint64_t ns, char *buf, size_t cap)
 {
-    if (ns >= 1000000000)
+    if (ns >= UINT64_C(10000000000000)) /* where %.4g would turn to exponents */
+        snprintf(buf, cap, "%.0f s", (double)ns / 1e9);
+    else if (ns >= 1000000000)
         snprintf(buf, cap, "%.4g s", (double)ns / 1e9);
     else if (ns >= 1000000)
         snprintf(buf, cap, "%.4g ms", (double)ns / 1e6);

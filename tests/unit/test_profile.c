@@ -63,6 +63,7 @@ static void formats(void **state)
     assert_string_equal(format_size(1000, buf, sizeof(buf)), "1000 B");
     assert_string_equal(format_size(1536, buf, sizeof(buf)), "1.50 KiB");
     assert_string_equal(format_time(10000000000u, buf, sizeof(buf)), "10 s");
+    assert_string_equal(format_time(3600000 * UINT64_C(1000000000), buf, sizeof(buf)), "3600000 s");
     assert_string_equal(format_time(1500, buf, sizeof(buf)), "1.5 us");
 }
 
