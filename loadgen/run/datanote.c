@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static bool name_of(const char *path, char *note, size_t cap)
 {
@@ -33,5 +34,12 @@ bool datanote_write(const char *path, uint64_t bytes, uint64_t salt, uint64_t bl
                           "block_bytes", (json_int_t)block_bytes);
     bool ok = o ? record_write(o, file, err) : err_set(err, STATUS_FAILED, "out of memory");
     json_decref(o);
-    return ok;
+    return ok || err_prefix(err, "the note beside %s", path);
+}
+
+void datanote_remove(const char *path)
+{
+    char file[PATH_MAX];
+    if (name_of(path, file, sizeof(file)))
+        unlink(file);
 }

@@ -20,4 +20,7 @@ bool datanote_read(const char *path, struct datanote *note);
 bool datanote_write(const char *path, uint64_t bytes, uint64_t salt, uint64_t block_bytes,
                     struct err *err);
 
+/* Takes the note away, if there is one. */
+void datanote_remove(const char *path);
+
 #endif

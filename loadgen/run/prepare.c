@@ -66,7 +66,7 @@ static bool set_up(struct writing *w, const struct profile *p, struct err *err)
     struct place_ask ask = ask_of_profile(p, threads, p->iodepth * p->block_bytes);
     if (!topo_load(&w->topo, err) || !place_plan(&w->place, w->topo, &ask, err) ||
         !target_open(&w->target, p, err) || !cut(&w->target, p, err) ||
-        !engine->check(threads, (unsigned)p->iodepth, err) ||
+        !target_check_room(&w->target, err) || !engine->check(threads, (unsigned)p->iodepth, err) ||
         !buffers_check(threads, ask.bytes_per_thread, err))
         return false;
     for (unsigned i = 0; i < w->target.files_n; i++) {
@@ -165,8 +165,10 @@ bool prepare_files(struct profile *p, struct prepared *done, struct err *err)
     end_signals(&w->signals);
     pthread_sigmask(SIG_BLOCK, &w->signals, &old);
     if (!set_up(w, p, err) || !target_begin_write(&w->target, p, err) ||
-        !empty_files(&w->target, err))
+        !empty_files(&w->target, err)) {
+        target_unmake(&w->target);
         goto out;
+    }
     uint64_t began = now_ns();
     if (!write_all(w, &hung, err) || !sync_files(&w->target, err))
         goto out;

@@ -241,7 +241,8 @@ static bool find_target(struct run *r, const struct engine_ops *engine)
                        engine->name, p->rw);
     bool found = engine->locate ? engine->locate(p, &r->target, &r->err)
                                 : target_open(&r->target, p, &r->err);
-    return found && target_cut(&r->target, p, &r->err);
+    return found && target_cut(&r->target, p, &r->err) &&
+           (!profile_writes(p) || target_check_room(&r->target, &r->err));
 }
 
 static unsigned batch_of(const struct profile *p)
@@ -519,10 +520,12 @@ enum status run_execute(const struct profile *p, json_t *record)
     pthread_sigmask(SIG_BLOCK, &r->signals, &r->old_signals);
 
     bool free_all = true;
-    if (prepare(r))
+    if (prepare(r)) {
         free_all = load(r);
-    else
+    } else {
+        target_unmake(&r->target);
         note_add(r->notes, NOTE_ERROR, "setup", "%s", r->err.text);
+    }
     instrument_free(r->instrument);
     json_t *live = live_view_close(r->live);
     if (live)

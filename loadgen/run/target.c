@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static int flags_for(const struct profile *p)
@@ -219,6 +220,15 @@ static bool find_size(int fd, const char *path, const struct stat *st, const str
     return true;
 }
 
+static const char *kind_of(const struct stat *st)
+{
+    return S_ISDIR(st->st_mode)    ? "a directory"
+           : S_ISCHR(st->st_mode)  ? "a character device"
+           : S_ISFIFO(st->st_mode) ? "a pipe"
+           : S_ISSOCK(st->st_mode) ? "a socket"
+                                   : "something else";
+}
+
 static bool add_file(struct target *t, const char *path, const struct profile *p, struct err *err)
 {
     struct stat st = {0};
@@ -228,8 +238,7 @@ static bool add_file(struct target *t, const char *path, const struct profile *p
     /* Before open: a directory with O_DIRECT is only "invalid argument". */
     if (there && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
         return err_set(err, STATUS_FAILED, "%s is %s, not a file or block device%s", path,
-                       S_ISDIR(st.st_mode) ? "a directory" : "something else",
-                       S_ISDIR(st.st_mode) ? "; --files N loads N files in it" : "");
+                       kind_of(&st), S_ISDIR(st.st_mode) ? "; --files N loads N files in it" : "");
     if (missing && writes && !p->size_bytes)
         return err_set(err, STATUS_USAGE, "%s is new: --size says how long it shall be", path);
     /* O_EXCL without O_CREAT: a device that is mounted is refused. */
@@ -334,10 +343,55 @@ bool target_open(struct target *t, const struct profile *p, struct err *err)
     for (char **path = p->paths; path && *path && ok; path++)
         ok = expand_files(*path, add_path, &adding, err);
     ok = ok && (!profile_writes(p) || refuse_twice(t, err));
-    for (unsigned i = 0; i < t->files_n && !ok; i++)
-        if (t->files[i].made)
-            unlink(t->files[i].path);
+    if (!ok)
+        target_unmake(t);
     return ok;
+}
+
+void target_unmake(struct target *t)
+{
+    for (unsigned i = 0; i < t->files_n; i++) {
+        struct target_file *f = &t->files[i];
+        if (!f->made)
+            continue;
+        unlink(f->path);
+        datanote_remove(f->path);
+        f->made = false;
+    }
+}
+
+/* Beyond its end: within it a file may be compressed, and holes are found by check_holes. */
+static uint64_t missing_bytes(const struct target_file *f)
+{
+    struct stat st;
+    uint64_t has = stat(f->path, &st) ? 0 : (uint64_t)st.st_size;
+    return f->load_bytes > has ? f->load_bytes - has : 0;
+}
+
+bool target_check_room(const struct target *t, struct err *err)
+{
+    char need[32], have[32];
+    for (unsigned i = 0; i < t->files_n; i++) {
+        const struct target_file *f = &t->files[i];
+        struct statvfs fs;
+        uint64_t bytes = 0, room;
+        bool looked = f->device || statvfs(f->path, &fs);
+        for (unsigned k = 0; k < i && !looked; k++)
+            looked = !t->files[k].device && t->files[k].dev == f->dev;
+        if (looked)
+            continue;
+        for (unsigned k = i; k < t->files_n; k++)
+            if (!t->files[k].device && t->files[k].dev == f->dev)
+                bytes += missing_bytes(&t->files[k]);
+        room = (uint64_t)fs.f_bavail * fs.f_frsize;
+        if (bytes > room)
+            return err_set(err, STATUS_FAILED,
+                           "%s: %s are to be written, and %s are free on its file system; make "
+                           "room, or lower --size",
+                           f->path, format_size(bytes, need, sizeof(need)),
+                           format_size(room, have, sizeof(have)));
+    }
+    return true;
 }
 
 bool target_begin_write(const struct target *t, const struct profile *p, struct err *err)

@@ -49,6 +49,15 @@ bool target_open(struct target *t, const struct profile *p, struct err *err);
  * than one block or than size. */
 bool target_cut(struct target *t, const struct profile *p, struct err *err);
 
+/* Takes away what target_open made, and the notes beside it: for a run that is refused before it
+ * has written anything. */
+void target_unmake(struct target *t);
+
+/* Compares what is to be written with what is free where the files are, of files on one file system
+ * together: a disk that is full in the end is found out before the first byte. What a file holds
+ * already is room that it has. */
+bool target_check_room(const struct target *t, struct err *err);
+
 /* Around a load that writes: the notes beside the files (datanote.h). `whole`: every block under
  * load was written. */
 bool target_begin_write(const struct target *t, const struct profile *p, struct err *err);

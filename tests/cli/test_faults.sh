@@ -48,8 +48,11 @@ if mount -t tmpfs -o size=4M numaload-test "$work/small" 2>/dev/null; then
     trap 'umount "$work/small"; finish' EXIT
     for engine in aio uring sync; do
         rm -f "$work"/small/*
+        expect 1 "16 MiB are to be written, and [0-9.]+ MiB are free" "$n" run \
+            --path "$work/small/f" --size 16M --rw write --once --engine $engine --threads 1 --iodepth 1
+        truncate -s 16M "$work/small/f" # holes: it shows in the middle only that there is no room
         "$n" run --path "$work/small/f" --size 16M --rw write --once --engine $engine --threads 1 \
-            --iodepth 1 --json --record "$work/enospc.json" >"$rec" 2>"$work/err"
+            --allow-overwrite --iodepth 1 --json --record "$work/enospc.json" >"$rec" 2>"$work/err"
         rc=$?
         check "$engine: status 1 after ENOSPC, not $rc" [ $rc = 1 ]
         valid_record "$work/enospc.json"
@@ -58,7 +61,9 @@ if mount -t tmpfs -o size=4M numaload-test "$work/small" 2>/dev/null; then
         expect 1 "begun and never written to its end|holes" "$n" run --path "$work/small/f" "${short[@]}"
     done
     rm -f "$work"/small/*
-    expect 1 "No space left" "$n" prepare --path "$work/small/p" --size 16M
+    expect 1 "16 MiB are to be written" "$n" prepare --path "$work/small/p" --size 16M
+    truncate -s 16M "$work/small/p"
+    expect 1 "No space left" "$n" prepare --path "$work/small/p" --size 16M --allow-overwrite
     dd if=/dev/zero of="$work/small/fill" bs=4k 2>/dev/null
     expect 1 "cannot write the record to .*small/r.json.*No space left" "$n" run --path "$work/data" \
         "${short[@]}" --record "$work/small/r.json"

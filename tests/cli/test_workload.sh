@@ -129,6 +129,14 @@ for engine in aio uring sync; do
         "offset": 5242887, "expected": 0, "found": 255}'
 done
 
+# A run that is refused leaves no new file behind, which the next one would take for somebody's.
+expect 1 "there is no node 999" "$n" run --path "$work/fresh" --rw write --size 1M --cpus node:999
+expect 1 "60000 threads" "$n" run --path "$work/fresh" --rw write --size 1M --threads 60000 --iodepth 999
+expect 1 "8 PiB are to be written, and .* are free" \
+    "$n" run --path "$work/fresh" --rw write --size 8P --threads 1 --iodepth 1
+expect 1 "8 PiB are to be written, and .* are free" "$n" prepare --path "$work/fresh" --size 8P
+check "nothing is left of a refused run" [ "$(echo "$work"/fresh*)" = "$work/fresh*" ]
+
 # Rates. 8 I/Os of 1 MiB at 4 MiB/s a thread: a thread's fourth begins 0.75 s after its first.
 load --path "$work/a" --amount 8M --threads 2 --iodepth 4 --limit-thread 4M
 holds "$rec" '0.7e9 < w["window_ns"] < 30e9 and w["throughput"]["ios"] == 8'
