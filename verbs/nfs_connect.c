@@ -16,17 +16,18 @@ struct transport *nfs_connect(const struct rpcrdma_setup *setup, struct rpcrdma_
     uint64_t answer_ns = deadline_ns / 2 < ANSWER_NS ? deadline_ns / 2 : ANSWER_NS;
     for (;;) {
         struct nfs_call call;
+        struct err why = {0}; /* of an attempt that the next one may make good */
         struct transport *t = rpcrdma_connect(setup, facts, err);
         if (!t)
             return NULL;
         uint64_t now = cm_now_ns(), left = now < until ? until - now : 0;
         nfs_call_begin(&call);
-        if (nfs_call(t, &call, NFS3_NULL, NULL, left < answer_ns ? left : answer_ns, err))
+        if (nfs_call(t, &call, NFS3_NULL, NULL, left < answer_ns ? left : answer_ns, &why))
             return t;
         bool silent = t->outstanding && !t->lost;
         t->ops->close(t);
         if (!silent || cm_now_ns() >= until) {
-            err_prefix(err, "%s", setup->to->text);
+            err_set(err, why.status, "%s: %s", setup->to->text, why.text);
             return NULL;
         }
         ++*unanswered;
