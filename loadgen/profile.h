@@ -91,6 +91,7 @@ struct profile {
     uint64_t nconnect;
     char *completion;
     uint64_t cq_count;     /* 0: not moderated */
+    uint64_t signal_every; /* READs of one call for one completion */
     uint64_t cq_period_ns; /* 0: not moderated */
     char *listen;
     uint64_t revoke_after_ns; /* 0: never */

@@ -262,8 +262,16 @@ const struct key profile_keys[] = {
      .def = "0",
      .max = 65535,
      .meta = "N",
-     .help = "Moderation of rdma-read's events: completions for one event; 0: as the device does. "
-             "Each READ has a completion of its own all the same, so that its latency is right."},
+     .help = "Moderation of rdma-read's events: completions for one event; 0: as the device does."},
+    {.name = "signal-every",
+     .type = KEY_COUNT,
+     .offset = FIELD(signal_every),
+     .def = "1",
+     .min = 1,
+     .max = 16384,
+     .meta = "N",
+     .help = "READs of rdma-read that share a completion, if one call hands them over (see batch). "
+             "Their latencies are then that of the last of them."},
     {.name = "cq-period",
      .type = KEY_TIME,
      .offset = FIELD(cq_period_ns),

@@ -26,7 +26,7 @@ struct reader {
     struct ibv_mr *mr;
     struct ibv_cq *cq;
     struct ibv_comp_channel *channel; /* NULL: polling */
-    unsigned depth, reads;
+    unsigned depth, reads, signal_every;
     int comp_vector;
     bool armed;
     unsigned events_n; /* not acknowledged yet: that takes a lock */
@@ -184,6 +184,7 @@ static bool register_memory(struct reader *r, const struct reader_setup *s, stru
 static bool make_ring(struct reader *r, const struct reader_setup *s, struct err *err)
 {
     r->depth = s->depth;
+    r->signal_every = s->signal_every ? s->signal_every : 1;
     r->failed = NONE;
     r->wrs = calloc(s->depth, sizeof(*r->wrs));
     r->sges = calloc(s->depth, sizeof(*r->sges));
@@ -200,7 +201,6 @@ static void fill_ring(struct reader *r)
             .sg_list = &r->sges[i],
             .num_sge = 1,
             .opcode = IBV_WR_RDMA_READ,
-            .send_flags = IBV_SEND_SIGNALED,
             .wr.rdma = {.rkey = r->offer.rkey},
         };
     }
@@ -274,6 +274,7 @@ void reader_add(struct reader *r, uint32_t tag, void *buf, uint64_t offset, uint
     wr->wr_id = r->added++;
     wr->wr.rdma.remote_addr = r->offer.address + offset;
     wr->next = NULL;
+    wr->send_flags = r->added % r->signal_every ? 0 : IBV_SEND_SIGNALED;
     if (wr->wr_id > r->posted)
         r->wrs[(at ? at : r->depth) - 1].next = wr;
 }
@@ -292,6 +293,8 @@ int reader_ring(struct reader *r)
     struct ibv_send_wr *bad;
     if (r->posted == r->added)
         return 0;
+    /* Of those that nobody follows yet, the last one speaks for all. */
+    r->wrs[(r->added - 1) % r->depth].send_flags = IBV_SEND_SIGNALED;
     if (r->posted == r->done)
         r->progress_ns = cm_now_ns();
     int error = ibv_post_send(r->cm.id->qp, &r->wrs[r->posted % r->depth], &bad);
@@ -506,13 +509,13 @@ json_t *reader_facts(const struct reader *r)
                       ? json_integer(128 << port.active_mtu)
                       : json_null();
     return json_pack(
-        "{s:s, s:s, s:s, s:i, s:o, s:i, s:i, s:s, s:i, s:I, s:o, s:o}", "responder", r->cm.to.text,
-        "device", ibv_get_device_name(ctx->device), "kind",
+        "{s:s, s:s, s:s, s:i, s:o, s:i, s:i, s:s, s:i, s:i, s:I, s:o, s:o}", "responder",
+        r->cm.to.text, "device", ibv_get_device_name(ctx->device), "kind",
         ctx->device->transport_type == IBV_TRANSPORT_IWARP ? "iWARP" : "InfiniBand or RoCE", "port",
         (int)r->cm.id->port_num, "active_mtu_bytes", mtu, "comp_vector", r->comp_vector,
         "comp_vectors", ctx->num_comp_vectors, "completion", r->channel ? "event" : "poll",
-        "reads_on_the_wire", (int)r->reads, "responder_bytes", (json_int_t)r->offer.bytes,
-        "responder_node", r->offer.node >= 0 ? json_integer(r->offer.node) : json_null(),
-        "device_facts", device);
+        "signal_every", (int)r->signal_every, "reads_on_the_wire", (int)r->reads, "responder_bytes",
+        (json_int_t)r->offer.bytes, "responder_node",
+        r->offer.node >= 0 ? json_integer(r->offer.node) : json_null(), "device_facts", device);
 }
 #endif

@@ -1,7 +1,7 @@
 /* The client of raw RDMA READs: one queue pair and one CQ, used by one thread.
  *
- * Every READ asks for a completion: the time of each is measured, and one completion for several
- * would add the wait for it to the latency of those before. cq_count and cq_period_us make fewer
+ * By default every READ asks for a completion: the time of each is measured, and one completion for
+ * several adds the wait for it to the latency of those before. cq_count and cq_period_us make fewer
  * events of them. Only in builds with HAVE_VERBS. */
 #ifndef NUMALOAD_VERBS_READ_H
 #define NUMALOAD_VERBS_READ_H
@@ -28,6 +28,8 @@ struct reader_setup {
     bool events;           /* sleep for an event of the CQ instead of polling it */
     unsigned cq_count;     /* moderation: completions for one event; 0: as the device does */
     uint64_t cq_period_us; /* moderation: longest time to an event; 0: as the device does */
+    /* So many READs, and the last one of each reader_ring, ask for one completion; 0: one. */
+    unsigned signal_every;
 };
 
 struct read_done {

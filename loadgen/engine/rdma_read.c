@@ -133,6 +133,7 @@ static struct engine *rdma_open(const struct engine_setup *s, struct err *err)
         .events = !profile_polls(p),
         .cq_count = (unsigned)p->cq_count,
         .cq_period_us = p->cq_period_ns / 1000,
+        .signal_every = (unsigned)p->signal_every,
     };
     e->iodepth = s->iodepth;
     if (!one_address(p, &to, err))

@@ -13,6 +13,9 @@ static struct {
     uint64_t ids[64];
     unsigned n, posts, most;
     unsigned complete;         /* so many of them are due */
+    unsigned every;            /* READs for one completion; 0: one */
+    unsigned silent;           /* posted in a row without asking for one */
+    bool asked[64];            /* for a completion */
     enum ibv_wc_status status; /* of the last one that is due */
     int refuse;                /* the errno of every post */
 } device;
@@ -26,7 +29,11 @@ static int post(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
     device.posts++;
     for (; wr; wr = wr->next) {
         assert_int_equal(wr->opcode, IBV_WR_RDMA_READ);
-        assert_true(wr->send_flags & IBV_SEND_SIGNALED);
+        bool asks = wr->send_flags & IBV_SEND_SIGNALED;
+        device.silent = asks ? 0 : device.silent + 1;
+        assert_true(device.silent < (device.every ? device.every : 1));
+        assert_true(asks || wr->next); /* or a batch might never come back */
+        device.asked[device.n] = asks;
         assert_int_equal(wr->wr.rdma.rkey, 77);
         assert_int_equal(wr->wr.rdma.remote_addr, 4096 + 8 * wr->wr_id);
         assert_int_equal(wr->sg_list->lkey, 5);
@@ -41,10 +48,12 @@ static int poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 {
     int n = 0;
     (void)cq;
-    for (; n < max && device.complete; n++, device.complete--) {
-        wc[n] = (struct ibv_wc){.wr_id = device.ids[0],
-                                .status = device.complete == 1 ? device.status : IBV_WC_SUCCESS};
+    for (; n < max && device.complete; device.complete--) {
+        enum ibv_wc_status status = device.complete == 1 ? device.status : IBV_WC_SUCCESS;
+        if (device.asked[0] || status != IBV_WC_SUCCESS)
+            wc[n++] = (struct ibv_wc){.wr_id = device.ids[0], .status = status};
         memmove(device.ids, device.ids + 1, --device.n * sizeof(*device.ids));
+        memmove(device.asked, device.asked + 1, device.n * sizeof(*device.asked));
     }
     return n;
 }
@@ -55,12 +64,13 @@ static struct ibv_cq cq = {.context = &context};
 static struct ibv_mr mr = {.lkey = 5};
 static struct rdma_cm_id id = {.verbs = &context, .qp = &qp};
 
-static struct reader *make(void)
+static struct reader *make_every(unsigned every)
 {
     struct reader *r = calloc(1, sizeof(*r));
-    struct reader_setup s = {.depth = DEPTH};
+    struct reader_setup s = {.depth = DEPTH, .signal_every = every};
     memset(&device, 0, sizeof(device));
     memset(&script, 0, sizeof(script));
+    device.every = every;
     r->cm.id = &id;
     strcpy(r->cm.to.text, "peer:1");
     script.lost = "peer:1 closed the connection";
@@ -72,6 +82,11 @@ static struct reader *make(void)
     return r;
 }
 
+static struct reader *make(void)
+{
+    return make_every(0);
+}
+
 static void drop_reader(struct reader *r)
 {
     free(r->wrs);
@@ -81,10 +96,9 @@ static void drop_reader(struct reader *r)
 }
 
 /* Any mix of batches and completions gives each READ back once, in order, with its tag and size. */
-static void every_read_comes_back_once(void **state)
+static void comes_back_once(unsigned signal_every)
 {
-    (void)state;
-    struct reader *r = make();
+    struct reader *r = make_every(signal_every);
     struct read_done done[DEPTH];
     uint64_t added = 0, back = 0;
     unsigned seed = 1;
@@ -106,6 +120,15 @@ static void every_read_comes_back_once(void **state)
     assert_true(device.most <= DEPTH);
     assert_null(reader_why(r));
     drop_reader(r);
+}
+
+static void every_read_comes_back_once(void **state)
+{
+    (void)state;
+    comes_back_once(1);
+    comes_back_once(2);
+    comes_back_once(3);
+    comes_back_once(DEPTH + 1);
 }
 
 static void failed_with(enum ibv_wc_status status, const char *down, int error, const char *why)
