@@ -14,6 +14,8 @@
 
 enum { RECV_BYTES = 1024, SEND_MAX = 1024, INLINE_BYTES = 512, POLL_BATCH = 32, PAGE_BYTES = 4096 };
 #define SEND_FLAG (UINT64_C(1) << 63) /* in wr_id: a send, else a receive */
+#define PROBE_ID (SEND_FLAG - 1)
+#define PROBE_NS UINT64_C(5000000000) /* of silence, and the host is asked whether it is there */
 #define LOOK_NS UINT64_C(50000000)    /* between two looks at rdma_cm while nothing arrives */
 #define PORT_LOOKS 20                 /* of these without an answer, and the port is looked at */
 #define SERVER_READS 16 /* that fetch the data of our WRITEs at a time; servers insist on some */
@@ -31,9 +33,10 @@ struct conn {
     struct ibv_recv_wr *recv_wr; /* one a receive buffer, filled once */
     struct ibv_sge *recv_sge;
     uint32_t send_depth, signal_every, wqe_inline;
-    uint64_t head, posted, tail; /* sends written, handed over, known to be sent */
-    uint64_t looked_ns;
-    unsigned looks;  /* since something arrived */
+    uint64_t head, posted, tail;  /* sends written, handed over, known to be sent */
+    uint64_t looked_ns, quiet_ns; /* quiet_ns: since when nothing arrived, or the last probe */
+    unsigned looks;               /* since something arrived */
+    bool probing;
     unsigned events; /* CQ events taken and not yet acknowledged */
 };
 
@@ -113,7 +116,7 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return lost(c, err);
     const char *down = cm_port_down(&c->cm);
-    c->t.lost = down || wc->status == IBV_WC_RETRY_EXC_ERR;
+    c->t.lost = down || wc->status == IBV_WC_RETRY_EXC_ERR || wc->wr_id == PROBE_ID;
     if (down)
         return err_set(err, STATUS_FAILED, "%s with %u calls outstanding", down, c->t.outstanding);
     if (c->t.lost)
@@ -128,17 +131,41 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
                    ibv_wc_status_str(wc->status));
 }
 
+/* A WRITE of no bytes: the peer's device acknowledges it, however busy its server is. A peer that
+ * was started anew does not know this connection. */
+static bool probe(struct conn *c, struct err *err)
+{
+    struct ibv_send_wr *bad, wr = {
+                                 .wr_id = PROBE_ID,
+                                 .opcode = IBV_WR_RDMA_WRITE,
+                                 .send_flags = IBV_SEND_SIGNALED,
+                             };
+    int r = ibv_post_send(c->cm.id->qp, &wr, &bad);
+    c->probing = true;
+    c->t.lost = r;
+    return r == 0 ||
+           err_set(err, STATUS_FAILED, "%s: ibv_post_send: %s", c->cm.to.text, strerror(r));
+}
+
 /* Nothing has arrived. An answer that the server cannot get through makes no error here: only the
- * port tells that it cannot come. */
-static bool look_around(struct conn *c, struct err *err)
+ * port tells that it cannot come, and only a probe that the host is gone. */
+static bool look_around(struct conn *c, uint64_t now, struct err *err)
 {
     const char *why = cm_lost(&c->cm);
     c->t.lost = why;
     if (why)
         return err_set(err, STATUS_FAILED, "%s", why);
-    if (!c->t.outstanding || ++c->looks < PORT_LOOKS)
+    if (!c->t.outstanding || c->looks == 0) {
+        c->looks = c->t.outstanding > 0;
+        c->quiet_ns = now;
         return true;
-    c->looks = 0;
+    }
+    if (now - c->quiet_ns > PROBE_NS && !c->probing) {
+        c->quiet_ns = now;
+        return probe(c, err);
+    }
+    if (++c->looks % PORT_LOOKS)
+        return true;
     why = cm_port_down(&c->cm);
     c->t.lost = why;
     return !why ||
@@ -168,6 +195,10 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
             const struct ibv_wc *wc = &wcs[i];
             if (wc->status != IBV_WC_SUCCESS)
                 return failed(c, wc, err) - 1;
+            if (wc->wr_id == PROBE_ID) {
+                c->probing = false;
+                continue;
+            }
             if (wc->wr_id & SEND_FLAG) {
                 c->tail = (wc->wr_id & ~SEND_FLAG) + 1;
                 continue;
@@ -190,7 +221,7 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
     if (now - c->looked_ns < LOOK_NS)
         return 0;
     c->looked_ns = now;
-    return look_around(c, err) ? 0 : -1;
+    return look_around(c, now, err) ? 0 : -1;
 }
 
 static bool post_receives(struct conn *c, const struct transport_msg *msgs, unsigned n,
@@ -362,7 +393,7 @@ static bool make_cq(struct conn *c, const struct rpcrdma_setup *s, struct rpcrdm
     if (flags < 0 || fcntl(c->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return err_set(err, STATUS_FAILED, "%s: completion channel: %s", f->device,
                        strerror(errno));
-    int entries = (int)(c->send_depth + s->credits);
+    int entries = (int)(c->send_depth + s->credits + 1); /* 1: the probe */
     c->cq = ibv_create_cq(verbs, entries, NULL, c->channel, (int)f->comp_vector);
     return c->cq || err_set(err, STATUS_FAILED, "%s: a CQ of %d entries on vector %u: %s",
                             f->device, entries, f->comp_vector, strerror(errno));
@@ -377,7 +408,7 @@ static bool make_qp(struct conn *c, const struct rpcrdma_setup *s, struct rpcrdm
             .send_cq = c->cq,
             .recv_cq = c->cq,
             .qp_type = IBV_QPT_RC,
-            .cap = {.max_send_wr = c->send_depth,
+            .cap = {.max_send_wr = c->send_depth + 1,
                     .max_recv_wr = s->credits,
                     .max_send_sge = 1,
                     .max_recv_sge = 1,
@@ -389,7 +420,7 @@ static bool make_qp(struct conn *c, const struct rpcrdma_setup *s, struct rpcrdm
             return err_set(err, STATUS_FAILED,
                            "%s: a queue pair for %u sends and %u receives: %s (max_qp_wr of the "
                            "device may be less; lower iodepth)",
-                           f->device, c->send_depth, s->credits, strerror(errno));
+                           f->device, attr.cap.max_send_wr, s->credits, strerror(errno));
     }
     c->wqe_inline =
         attr.cap.max_inline_data < INLINE_BYTES ? attr.cap.max_inline_data : INLINE_BYTES;
@@ -451,6 +482,22 @@ struct transport *rpcrdma_connect(const struct rpcrdma_setup *s, struct rpcrdma_
 fail:
     conn_close(&c->t);
     return NULL;
+}
+
+const char *rpcrdma_port_down(struct transport *t)
+{
+    struct conn *c = conn(t);
+    const char *why = cm_port_down(&c->cm);
+    if (why)
+        ibv_modify_qp(c->cm.id->qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE);
+    return why;
+}
+
+unsigned rpcrdma_requests(unsigned credits)
+{
+    struct conn c;
+    set_depths(&c, credits);
+    return c.send_depth + 1;
 }
 
 void rpcrdma_domain_free(struct rpcrdma_domain *d)

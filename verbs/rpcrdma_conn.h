@@ -50,6 +50,16 @@ struct rpcrdma_facts {
 struct transport *rpcrdma_connect(const struct rpcrdma_setup *setup, struct rpcrdma_facts *facts,
                                   struct err *err);
 
+/* To be asked before a connection that was lost is closed: while its port is down this says so, and
+ * the connection is to be kept, with its queue pair stopped so that nothing reaches the memory. A
+ * goodbye that soft-RoCE cannot send breaks its queue pair for connection management (rxe_qp_error
+ * of the GSI queue pair, whose receives nobody posts again): no connection is made any more after
+ * it, on any port that is up again. NULL: close it. */
+const char *rpcrdma_port_down(struct transport *t);
+
+/* How many requests the send queue of a connection of so many credits must take. */
+unsigned rpcrdma_requests(unsigned credits);
+
 /* After all connections are closed. */
 void rpcrdma_domain_free(struct rpcrdma_domain *d);
 

@@ -8,6 +8,8 @@
 #include "engine.h"
 
 #include "../../placement/place.h"
+#include "../../verbs/device.h"
+#include "../../verbs/limits.h"
 #include "../../verbs/nfs_client.h"
 #include "../../verbs/nfs_connect.h"
 #include "../../verbs/nfs_find.h"
@@ -106,6 +108,35 @@ static bool add_files(const struct profile *p, struct target *t, struct transpor
     return true;
 }
 
+/* Calls of READs that a connection has outstanding at most. */
+static unsigned credits_of(const struct profile *p, uint32_t rtmax_bytes)
+{
+    uint64_t read_bytes = p->block_bytes < rtmax_bytes ? p->block_bytes : rtmax_bytes;
+    uint64_t per_io = (p->block_bytes + read_bytes - 1) / read_bytes;
+    uint64_t credits = (p->iodepth * per_io + p->nconnect - 1) / p->nconnect;
+    if (credits < CREDITS_MIN)
+        return CREDITS_MIN;
+    return (unsigned)(credits < CREDITS_MAX ? credits : CREDITS_MAX);
+}
+
+static bool check_limits(const struct profile *p, uint32_t rtmax_bytes, const char *device,
+                         struct err *err)
+{
+    struct verbs_device d;
+    struct verbs_need need = {
+        .threads = (unsigned)p->threads,
+        .connections = (unsigned)p->nconnect,
+        .depth = rpcrdma_requests(credits_of(p, rtmax_bytes)),
+        .sge = 1,
+        .mr_bytes = p->iodepth * p->block_bytes,
+        .mrs_per_thread = 1 + 2 * (unsigned)p->nconnect, /* the data; calls and replies */
+        .comp_vector = -1,
+    };
+    bool ok = verbs_device_read(&d, device, err) && verbs_limits_check(&d, &need, err);
+    verbs_device_free(&d);
+    return ok;
+}
+
 static bool nfsr_locate(const struct profile *p, struct target *t, struct err *err)
 {
     struct nfs_url first;
@@ -126,7 +157,8 @@ static bool nfsr_locate(const struct profile *p, struct target *t, struct err *e
     struct rpcrdma_setup setup = {
         .to = &l->server, .device = p->device, .domain = &domain, .credits = CREDITS_MIN};
     connection = nfs_connect(&setup, &facts, p->deadline_ns, &unanswered, err);
-    ok = connection && add_files(p, t, connection, l, err);
+    ok = connection && add_files(p, t, connection, l, err) &&
+         check_limits(p, l->rtmax_bytes, facts.device, err);
 out:
     if (connection)
         connection->ops->close(connection);
@@ -174,6 +206,11 @@ static struct transport *connect_again(void *ctx, unsigned i, struct err *err)
 {
     struct engine *e = ctx;
     struct rpcrdma_facts facts;
+    const char *down = e->connections[i] ? rpcrdma_port_down(e->connections[i]) : NULL;
+    if (down) {
+        err_set(err, STATUS_FAILED, "%s", down);
+        return NULL;
+    }
     if (e->connections[i]) {
         add_grants(e->connections[i], &e->granted_min, &e->granted_max);
         e->connections[i]->ops->close(e->connections[i]);
@@ -184,10 +221,6 @@ static struct transport *connect_again(void *ctx, unsigned i, struct err *err)
 
 static bool connect_all(struct engine *e, const struct engine_setup *s, struct err *err)
 {
-    uint64_t per_io = (s->block_bytes + e->read_bytes - 1) / e->read_bytes;
-    uint64_t credits = (s->iodepth * per_io + e->connections_n - 1) / e->connections_n;
-    if (credits < CREDITS_MIN)
-        credits = CREDITS_MIN;
     e->vector = (struct vector_ctx){.place = s->place, .thread = s->thread};
     e->setup = (struct rpcrdma_setup){
         .to = &e->located->server,
@@ -195,7 +228,7 @@ static bool connect_all(struct engine *e, const struct engine_setup *s, struct e
         .domain = &e->domain,
         .memory = s->buffers,
         .bytes = s->iodepth * s->block_bytes,
-        .credits = (unsigned)(credits < CREDITS_MAX ? credits : CREDITS_MAX),
+        .credits = credits_of(s->profile, e->located->rtmax_bytes),
         .vector = choose_vector,
         .vector_ctx = &e->vector,
     };
@@ -286,13 +319,17 @@ static json_t *nfsr_features(const struct engine *e)
 static json_t *nfsr_facts(const struct engine *e)
 {
     const struct nfs_client_counts *c = nfs_client_counts(e->client);
+    struct verbs_device d;
+    json_t *device =
+        verbs_device_read(&d, e->facts.device, NULL) ? verbs_device_json(&d) : json_null();
+    verbs_device_free(&d);
     uint32_t least = e->granted_min, most = e->granted_max;
     for (unsigned i = 0; i < e->connections_n; i++)
         if (e->connections[i])
             add_grants(e->connections[i], &least, &most);
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:s}", "device",
-        e->facts.device, "comp_vector", (json_int_t)e->facts.comp_vector, "nconnect",
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:s, s:o}",
+        "device", e->facts.device, "comp_vector", (json_int_t)e->facts.comp_vector, "nconnect",
         (json_int_t)e->connections_n, "read_bytes", (json_int_t)e->read_bytes, "rtmax_bytes",
         (json_int_t)e->located->rtmax_bytes, "credits_asked", (json_int_t)e->setup.credits,
         "credits_granted_min", (json_int_t)least, "credits_granted_max", (json_int_t)most,
@@ -300,7 +337,8 @@ static json_t *nfsr_facts(const struct engine *e)
         (json_int_t)e->facts.inline_recv_bytes, "server_can_invalidate",
         e->facts.remote_invalidation, "jukebox_replies", (json_int_t)c->jukebox,
         "first_calls_unanswered", (json_int_t)e->unanswered, "reconnects",
-        (json_int_t)c->reconnects, "completion", e->poll ? "poll" : "event");
+        (json_int_t)c->reconnects, "completion", e->poll ? "poll" : "event", "device_facts",
+        device);
 }
 
 static const char *nfsr_why(struct engine *e)

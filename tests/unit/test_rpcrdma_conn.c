@@ -20,7 +20,7 @@ static struct {
     unsigned sends_n; /* posted and not completed */
     unsigned unknown; /* posted, and not known to the client to be complete */
     unsigned silent;  /* unsignalled ones in a row */
-    unsigned posts, receives;
+    unsigned posts, receives, probes;
     int refuse;
 } device;
 
@@ -33,6 +33,13 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     device.posts++;
     for (; wr; wr = wr->next) {
         bool signalled = wr->send_flags & IBV_SEND_SIGNALED;
+        if (wr->opcode == IBV_WR_RDMA_WRITE) {
+            assert_int_equal(wr->wr_id, PROBE_ID);
+            assert_int_equal(wr->num_sge, 0);
+            assert_true(signalled);
+            device.probes++;
+            continue;
+        }
         assert_int_equal(wr->opcode, IBV_WR_SEND);
         assert_int_equal(!!(wr->send_flags & IBV_SEND_INLINE), wr->sg_list->length <= INLINE);
         assert_true(device.sends_n < QUEUE);
@@ -280,13 +287,44 @@ static void port_down(void **state)
     drop(c);
 }
 
+/* Silence makes no error either when the peer has acknowledged all calls before it went: it is
+ * asked, one question at a time, and a question that fails ends the connection. */
+static void probes(void **state)
+{
+    (void)state;
+    struct conn *c = make();
+    struct err err = {0};
+    struct transport_msg msg;
+    for (unsigned i = 0; i < 4; i++, c->looked_ns = 0, c->quiet_ns = 0)
+        assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0);
+    assert_int_equal(device.probes, 0); /* nothing is waited for */
+    c->t.outstanding = 3;
+    for (unsigned i = 0; i < 4; i++, c->looked_ns = 0)
+        assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0);
+    assert_int_equal(device.probes, 0); /* not for long */
+    for (unsigned i = 0; i < 4; i++, c->looked_ns = 0) {
+        c->quiet_ns = 0;
+        assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0);
+    }
+    assert_int_equal(device.probes, 1);
+    device.due[device.due_n++] = (struct ibv_wc){.wr_id = PROBE_ID, .status = IBV_WC_SUCCESS};
+    c->quiet_ns = 0;
+    assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), 0);
+    assert_int_equal(device.probes, 2);
+    fail_with(PROBE_ID, IBV_WC_RETRY_EXC_ERR);
+    assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), -1);
+    assert_contains(err.text, "server:20049 does not acknowledge any more");
+    assert_true(c->t.lost);
+    drop(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends),     cmocka_unit_test(full),
         cmocka_unit_test(ends),      cmocka_unit_test(invalidated),
         cmocka_unit_test(refused),   cmocka_unit_test(closed_in_silence),
-        cmocka_unit_test(port_down),
+        cmocka_unit_test(port_down), cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
