@@ -226,7 +226,7 @@ bool cm_connect(struct cm *cm, const void *data, uint8_t bytes, uint8_t reads, u
         .private_data_len = bytes,
         .initiator_depth = reads,
         .responder_resources = answers,
-        .retry_count = 7,
+        .retry_count = 6, /* as the kernel's NFS client; soft-RoCE takes 7 for "for ever" */
         .rnr_retry_count = 7,
     };
     *rejected = false;
