@@ -58,6 +58,7 @@ while read -r threads iodepth block nconnect size; do
     # READs are as large as the block, or as the server allows; credits come from the server.
     holds "$out/r.json" '(lambda t: t["read_bytes"][0]["value"] == min(
         t["rtmax_bytes"][0]["value"], r["profile"]["block_bytes"]))(r["engine"]["transport"])'
+    holds "$out/r.json" 'r["engine"]["transport"]["device_facts"][0]["value"]["ports"][0]["state"] == "ACTIVE"'
     holds "$out/r.json" 'all(v["value"] >= 1 for v in r["engine"]["transport"]["credits_granted_min"])'
 done <<'END'
 1 1 4K 1 256K
@@ -88,6 +89,11 @@ said "10.77.0.1:20050: connection refused: no NFS server"
 attempt --path $url --comp-vector 99
 check "no such vector: status $rc" [ $rc = 2 ]
 said "99"
+rc=0
+guest bash -c 'ulimit -l 1024; setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+    "$@"' sh "$numaload" run --engine nfs-rdma --path $url --threads 2 --iodepth 4 >"$work/table" 2>"$work/err" || rc=$?
+check "memory that may not be locked: status $rc" [ $rc = 1 ]
+said "RLIMIT_MEMLOCK is 1048576"
 
 # ---- what can go wrong meanwhile ----
 
@@ -146,3 +152,7 @@ if [ -x "$asan" ] && "$asan" version | grep '^engines:.*nfs-rdma' >/dev/null; th
 else
     echo "no asan build: not run under the sanitizers"
 fi
+
+# The device goes, under client and server.
+during 'rdma link delete rxe0'
+said "the RDMA device rxe0 was removed"

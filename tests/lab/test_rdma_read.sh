@@ -60,7 +60,8 @@ notes() { check "$1 does not note '$2': $(grep '"text"' "$out/$1.json")" grep -E
 # place on the interface, which stays, is taken by one of tools/soft-roce.
 shapes='load $dev-one --threads 1 --iodepth 1 --block 1M --window 4s
     load $dev-poll --threads 2 --iodepth 16 --block 4K --completion poll
-    load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1'
+    load $dev-event --threads 4 --iodepth 8 --block 64K --cq node:1
+    load $dev-shared --threads 1 --iodepth 16 --block 16K --signal-every 4'
 guest 'serve --mem node:1; dev=rxe; '"$shapes"'; stop
     rdma link delete rxe0
     at=$($soft up --type siw --netdev eth0); echo "siw-at $at"
@@ -71,7 +72,7 @@ status siw-down 0
 check "soft-roce down took more than its device" grep -q "inet 10.77.0.1/24" "$work/out"
 status serve 0
 for dev in rxe nl_siw; do
-    for shape in one poll event; do
+    for shape in one poll event shared; do
         run=$dev-$shape
         status $run 0
         valid_record "$out/$run.json"
@@ -84,6 +85,7 @@ for dev in rxe nl_siw; do
 done
 holds "$out/rxe-one.json" 'r["engine"]["transport"]["responder_node"][0]["value"] == 1'
 holds "$out/rxe-event.json" 'r["engine"]["transport"]["comp_vector"][0]["threads"] >= 1'
+holds "$out/rxe-shared.json" 'r["engine"]["transport"]["signal_every"][0]["value"] == 4'
 
 # A device of one's own on a veth pair.
 guest '$soft doctor >$LAB_OUT/doctor.out 2>$LAB_OUT/doctor.err; echo "doctor $?"
@@ -106,12 +108,13 @@ guest 'load refused
     load absent --device mlx5_7
     serve --salt 7; load salt; load salted --salt 7 --threads 1; load vector --salt 7 --comp-vector 99
     load moderate --salt 7 --cq-count 16
+    ip addr del 10.77.0.1/24 dev eth0; load nogid --salt 7 --device rxe0; ip addr add 10.77.0.1/24 dev eth0
     ulimit -l 1024; setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
         "$numaload" run --engine rdma-read --path 10.77.0.1 --salt 7 --threads 2 --iodepth 4 --block 1M \
         --ramp 0s --window 1s >$LAB_OUT/memlock.out 2>$LAB_OUT/memlock.err; echo "memlock $?"
     ip link set eth0 down; load down --salt 7 --device rxe0; ip link set eth0 up; sleep 0.5
     stop; "$numaload" topo --device rxe0 | tee $LAB_OUT/topo; serve --once; load last --threads 1; wait $server; echo "once $?"'
-for bad in refused absent salt moderate memlock down; do status $bad 1; done
+for bad in refused absent salt moderate nogid memlock down; do status $bad 1; done
 status salted 0
 status last 0
 status once 0
@@ -120,6 +123,7 @@ says absent "mlx5_7"
 says salt "filled with salt 7, this run expects 1: add --salt 7"
 says vector "vector 99: rxe0 has 0\.\."
 says moderate "rxe0 cannot moderate"
+says nogid "rxe0 port 1 has no .*GID"
 says memlock "RLIMIT_MEMLOCK allows 1048576"
 says down "rxe0 port 1 is DOWN|no RDMA device leads there"
 check "topo shows the GID and vectors: $(cat "$out/topo")" grep -Eq "GID 1: 10.77.0.1, RoCE v2" "$out/topo"
