@@ -19,7 +19,6 @@ enum { RECV_BYTES = 1024, SEND_MAX = 1024, INLINE_BYTES = 512, POLL_BATCH = 32, 
 #define LOOK_NS UINT64_C(50000000)    /* between two looks at rdma_cm while nothing arrives */
 #define PORT_LOOKS 20                 /* of these without an answer, and the port is looked at */
 #define SERVER_READS 16 /* that fetch the data of our WRITEs at a time; servers insist on some */
-#define GOODBYE_NS UINT64_C(300000000)
 
 struct conn {
     struct transport t;
@@ -43,6 +42,16 @@ struct conn {
 static struct conn *conn(struct transport *t)
 {
     return (struct conn *)t;
+}
+
+/* The device takes no request. Without the cause, one that is gone would only be an I/O error. */
+static bool not_taken(struct conn *c, const char *what, int error, struct err *err)
+{
+    bool removed;
+    const char *cause = cm_cause(&c->cm, &removed);
+    c->t.lost = true;
+    return err_set(err, STATUS_FAILED, "%s%s%s: %s: %s", cause ? cause : "", cause ? "; " : "",
+                   c->cm.to.text, what, strerror(error));
 }
 
 /* ---- sending ---- */
@@ -80,9 +89,8 @@ static bool conn_flush(struct transport *t, struct err *err)
     if (c->posted == c->head)
         return true;
     int r = ibv_post_send(c->cm.id->qp, &c->send_wr[c->posted % c->send_depth], &bad);
-    c->t.lost = r;
     if (r)
-        return err_set(err, STATUS_FAILED, "%s: ibv_post_send: %s", c->cm.to.text, strerror(r));
+        return not_taken(c, "ibv_post_send", r, err);
     c->posted = c->head;
     return true;
 }
@@ -91,14 +99,9 @@ static bool conn_flush(struct transport *t, struct err *err)
 
 static bool lost(struct conn *c, struct err *err)
 {
-    uint64_t until = cm_now_ns() + GOODBYE_NS;
+    bool removed;
     c->t.lost = true;
-    const char *why = cm_lost(&c->cm);
-    while (!why && cm_now_ns() < until) {
-        struct pollfd p = {.fd = c->cm.channel->fd, .events = POLLIN};
-        poll(&p, 1, 50);
-        why = cm_lost(&c->cm);
-    }
+    const char *why = cm_cause(&c->cm, &removed);
     if (why)
         return err_set(err, STATUS_FAILED, "%s", why);
     why = cm_port_down(&c->cm);
@@ -142,9 +145,7 @@ static bool probe(struct conn *c, struct err *err)
                              };
     int r = ibv_post_send(c->cm.id->qp, &wr, &bad);
     c->probing = true;
-    c->t.lost = r;
-    return r == 0 ||
-           err_set(err, STATUS_FAILED, "%s: ibv_post_send: %s", c->cm.to.text, strerror(r));
+    return r == 0 || not_taken(c, "ibv_post_send", r, err);
 }
 
 /* Nothing has arrived. An answer that the server cannot get through makes no error here: only the
@@ -233,9 +234,7 @@ static bool post_receives(struct conn *c, const struct transport_msg *msgs, unsi
     for (unsigned i = 0; i < n; i++)
         c->recv_wr[msgs[i].buffer].next = i + 1 < n ? &c->recv_wr[msgs[i + 1].buffer] : NULL;
     int r = ibv_post_recv(c->cm.id->qp, &c->recv_wr[msgs[0].buffer], &bad);
-    c->t.lost = r;
-    return r == 0 ||
-           err_set(err, STATUS_FAILED, "%s: ibv_post_recv: %s", c->cm.to.text, strerror(r));
+    return r == 0 || not_taken(c, "ibv_post_recv", r, err);
 }
 
 static bool conn_release(struct transport *t, const struct transport_msg *msgs, unsigned n,

@@ -246,8 +246,11 @@ static void refused(void **state)
     assert_true(c->t.ops->flush(&c->t, &err)); /* nothing to send */
     c->t.ops->send(&c->t, 8);
     assert_false(c->t.ops->flush(&c->t, &err));
-    assert_contains(err.text, "server:20049: ibv_post_send: Input/output error");
+    assert_string_equal(err.text, "server:20049: ibv_post_send: Input/output error");
     assert_true(c->t.lost);
+    script.lost = "the RDMA device mlx5_7 was removed";
+    assert_false(c->t.ops->flush(&c->t, &err));
+    assert_contains(err.text, "the RDMA device mlx5_7 was removed; server:20049: ibv_post_send");
     assert_false(c->t.ops->release(&c->t, &(struct transport_msg){.buffer = 1}, 1, &err));
     assert_contains(err.text, "ibv_post_recv");
     drop(c);
