@@ -288,6 +288,17 @@ static int broken(struct reader *r, int error, const char *text)
     return r->failure;
 }
 
+/* The device takes no request. Without the cause, one that is gone would only be an I/O error. */
+static int not_taken(struct reader *r, const char *what, int error)
+{
+    char text[sizeof(r->why)];
+    bool removed;
+    const char *cause = cm_cause(&r->cm, &removed);
+    snprintf(text, sizeof(text), "%s%s%s: %s", cause ? cause : "", cause ? "; " : "", what,
+             strerror(error));
+    return broken(r, removed ? ENODEV : error, text);
+}
+
 int reader_ring(struct reader *r)
 {
     struct ibv_send_wr *bad;
@@ -298,14 +309,8 @@ int reader_ring(struct reader *r)
     if (r->posted == r->done)
         r->progress_ns = cm_now_ns();
     int error = ibv_post_send(r->cm.id->qp, &r->wrs[r->posted % r->depth], &bad);
-    if (error) {
-        char text[sizeof(r->why)];
-        bool removed;
-        const char *cause = cm_cause(&r->cm, &removed);
-        snprintf(text, sizeof(text), "%s%sibv_post_send: %s", cause ? cause : "", cause ? "; " : "",
-                 strerror(error));
-        return broken(r, removed ? ENODEV : error, text);
-    }
+    if (error)
+        return not_taken(r, "ibv_post_send", error);
     r->posted = r->added;
     return 0;
 }
@@ -391,7 +396,7 @@ static int take(struct reader *r, struct read_done *done, unsigned max)
     while (n < max) {
         int got = ibv_poll_cq(r->cq, POLL_BATCH, wcs);
         if (got < 0)
-            return broken(r, EIO, "ibv_poll_cq failed");
+            return not_taken(r, "ibv_poll_cq", EIO);
         for (int i = 0; i < got; i++)
             take_completion(r, &wcs[i]);
         n += give_back(r, done + n, max - n);
@@ -460,7 +465,7 @@ static int wait_for_event(struct reader *r, struct read_done *done, unsigned max
 {
     for (;;) {
         if (!r->armed && ibv_req_notify_cq(r->cq, 0))
-            return broken(r, EIO, "ibv_req_notify_cq failed");
+            return not_taken(r, "ibv_req_notify_cq", EIO);
         r->armed = true;
         /* What came before the CQ was armed makes no event. */
         int n = take(r, done, max);

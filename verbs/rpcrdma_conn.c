@@ -118,8 +118,11 @@ static bool failed(struct conn *c, const struct ibv_wc *wc, struct err *err)
     const char *what = wc->wr_id & SEND_FLAG ? "sending a call" : "receiving a reply";
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return lost(c, err);
-    const char *down = cm_port_down(&c->cm);
-    c->t.lost = down || wc->status == IBV_WC_RETRY_EXC_ERR || wc->wr_id == PROBE_ID;
+    bool removed;
+    const char *cause = cm_cause(&c->cm, &removed), *down = cm_port_down(&c->cm);
+    c->t.lost = removed || down || wc->status == IBV_WC_RETRY_EXC_ERR || wc->wr_id == PROBE_ID;
+    if (removed)
+        return err_set(err, STATUS_FAILED, "%s with %u calls outstanding", cause, c->t.outstanding);
     if (down)
         return err_set(err, STATUS_FAILED, "%s with %u calls outstanding", down, c->t.outstanding);
     if (c->t.lost)
@@ -191,7 +194,7 @@ static int conn_poll(struct transport *t, struct transport_msg *msgs, unsigned m
         unsigned room = max - got < POLL_BATCH ? max - got : POLL_BATCH;
         n = ibv_poll_cq(c->cq, (int)room, wcs);
         if (n < 0)
-            return err_set(err, STATUS_FAILED, "%s: ibv_poll_cq failed", c->cm.to.text) - 1;
+            return not_taken(c, "ibv_poll_cq", EIO, err) - 1;
         for (int i = 0; i < n; i++) {
             const struct ibv_wc *wc = &wcs[i];
             if (wc->status != IBV_WC_SUCCESS)
@@ -248,8 +251,7 @@ static bool conn_arm(struct transport *t, struct err *err)
     struct conn *c = conn(t);
     take_events(c);
     int r = ibv_req_notify_cq(c->cq, 0);
-    return r == 0 ||
-           err_set(err, STATUS_FAILED, "%s: ibv_req_notify_cq: %s", c->cm.to.text, strerror(r));
+    return r == 0 || not_taken(c, "ibv_req_notify_cq", r, err);
 }
 
 static unsigned conn_fds(const struct transport *t, struct pollfd fds[TRANSPORT_FDS])

@@ -153,6 +153,7 @@ else
     echo "no asan build: not run under the sanitizers"
 fi
 
-# The device goes, under client and server.
+# The device goes, under client and server; the kernel's mount would hold it for a while.
+"$lab" unmount --name $name
 during 'rdma link delete rxe0'
 said "the RDMA device rxe0 was removed"

@@ -256,6 +256,23 @@ static void refused(void **state)
     drop(c);
 }
 
+/* A device that is gone explains more than what its last request came back with. */
+static void removed(void **state)
+{
+    (void)state;
+    struct conn *c = make();
+    struct err err = {0};
+    struct transport_msg msg;
+    script.lost = "the RDMA device mlx5_7 was removed";
+    script.removed = true;
+    c->t.outstanding = 3;
+    fail_with(SEND_FLAG, IBV_WC_RETRY_EXC_ERR);
+    assert_int_equal(c->t.ops->poll(&c->t, &msg, 1, &err), -1);
+    assert_string_equal(err.text, "the RDMA device mlx5_7 was removed with 3 calls outstanding");
+    assert_true(c->t.lost);
+    drop(c);
+}
+
 /* A connection that is closed while nothing arrives is noticed without a completion. */
 static void closed_in_silence(void **state)
 {
@@ -328,6 +345,7 @@ int main(void)
         cmocka_unit_test(ends),      cmocka_unit_test(invalidated),
         cmocka_unit_test(refused),   cmocka_unit_test(closed_in_silence),
         cmocka_unit_test(port_down), cmocka_unit_test(probes),
+        cmocka_unit_test(removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
