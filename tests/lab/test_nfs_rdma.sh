@@ -156,4 +156,5 @@ fi
 # The device goes, under client and server; the kernel's mount would hold it for a while.
 "$lab" unmount --name $name
 during 'rdma link delete rxe0'
-said "the RDMA device rxe0 was removed"
+# Whose end is first to notice is chance; the server's says goodbye.
+said "the RDMA device rxe0 was removed\|closed the connection; no new connection in .*: No such device (RDMA devices here: none"
