@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 struct search {
@@ -42,14 +43,30 @@ static bool is_new(struct search *s)
     return false;
 }
 
+/* Of the files of one path: several of them may be on several file systems. */
+static bool fits(const struct profile *p, const char *folder, uint64_t *room)
+{
+    struct statvfs fs;
+    if (!folder || statvfs(folder, &fs))
+        return true;
+    *room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return p->size_bytes <= *room / (p->files ? p->files : 1);
+}
+
 static void look_at_new(struct look *l, const char *name)
 {
-    char *folder = check_place_of(name);
+    char *folder = check_place_of(name), need[32], have[32];
+    uint64_t room = 0;
     if (!l->profile->size_bytes)
         found(l, SEVERITY_FAILS, "--size", "%s is new: size says how long it shall be", name);
     else if (folder && access(folder, W_OK | X_OK))
         found(l, SEVERITY_FAILS, NULL, "%s cannot be made: its directory: %s", name,
               strerror(errno));
+    else if (!fits(l->profile, folder, &room))
+        found(l, SEVERITY_FAILS, "room there, or a smaller --size",
+              "%s is to be %s long, and %s are free on its file system", name,
+              format_size(l->profile->size_bytes, need, sizeof(need)),
+              format_size(room, have, sizeof(have)));
     else
         found(l, SEVERITY_NOTE, NULL, "%s is not there yet: the run would make it", name);
     free(folder);

@@ -147,6 +147,8 @@ check "a new file without size is no failure" grep -q "$work/new is new: size sa
     <(tr -s '\n ' ' ' <"$work/out")
 expect 1 "none/new cannot be made: its directory: No such file.*would fail" "$numaload" check \
     --path "$work/none/new" --rw write --size 16M --threads 1
+expect 1 "new is to be 8 PiB long, and .* are free on its file system.*would fail" "$numaload" \
+    check --path "$work/new" --rw write --size 8P --threads 1
 # Ranges stand for their files, in every check.
 "$numaload" prepare --path "$work/r[1-2]" --size 16M >/dev/null
 "$numaload" check --path "$work/r[1-2]" --threads 4 --iodepth 1 --json >"$work/c.json"
