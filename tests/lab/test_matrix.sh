@@ -112,7 +112,7 @@ for x in signature:
     assert x["answer"] == "reproduced", x
 assert signature[0]["figure"] >= 0.95, signature[0]
 assert signature[1]["figure"] <= 0.01, signature[1]
-assert abs(signature[2]["figure"] - 1) <= 0.01, signature[2]
+assert abs(signature[2]["figure"] - 1) <= 0.05, signature[2]
 x = answers["cross_cost"]
 low, high = x["interval"]["low"], x["interval"]["high"]
 print("cross_cost", x["answer"], x["figure"], low, high)
