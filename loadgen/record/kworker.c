@@ -270,7 +270,8 @@ static void scan_all(struct kworker_sampler *s)
     s->pids_n = 0;
     if (!(s->by_children ? list_children(s) : list_processes(s)))
         return;
-    qsort(s->pids, s->pids_n, sizeof(*s->pids), task_by_number);
+    if (s->pids_n)
+        qsort(s->pids, s->pids_n, sizeof(*s->pids), task_by_number);
     if (task_set_update(&s->workers, &kworker_kind, s, s->pids, s->pids_n))
         s->began = true;
 }

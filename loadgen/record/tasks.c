@@ -60,7 +60,8 @@ bool task_list_refresh(struct task_list *l)
     for (struct dirent *d; all && (d = readdir(l->dir));)
         if (isdigit((unsigned char)d->d_name[0]))
             all = add(l, strtol(d->d_name, NULL, 10));
-    qsort(l->tids, l->n, sizeof(*l->tids), task_by_number);
+    if (l->n)
+        qsort(l->tids, l->n, sizeof(*l->tids), task_by_number);
     l->sure = all && counted;
     l->links = counted ? (unsigned long)st.st_nlink : 0;
     return true;

@@ -8,12 +8,13 @@ enum { THREADS = 3 };
 static struct worker workers[THREADS];
 static struct profile profile;
 static struct run run;
+static char poll_word[] = "poll", event_word[] = "event";
 
 static void new_run(void)
 {
     static const struct engine_ops engine = {.name = "aio"};
     memset(workers, 0, sizeof(workers));
-    profile = (struct profile){.completion = (char[]){"poll"}};
+    profile = (struct profile){.completion = poll_word};
     run = (struct run){.profile = &profile,
                        .record = json_object(),
                        .notes = json_array(),
@@ -92,7 +93,7 @@ static void polling(void **state)
     drop_run();
 
     new_run();
-    profile.completion = (char[]){"event"};
+    profile.completion = event_word;
     with_features(false);
     assert_int_equal(json_array_size(run.notes), 0);
     drop_run();
