@@ -141,7 +141,7 @@ static void scan(struct iowq_sampler *s, unsigned edge, size_t workers_max)
 {
     s->edge = edge;
     if (task_list_refresh(&s->list) &&
-        !task_set_update(&s->tasks, &task_kind, s, s->list.tids, s->list.n)) {
+        !task_set_update(&s->tasks, &task_kind, s, s->list.tids.all, s->list.tids.n)) {
         task_list_doubt(&s->list);
         return;
     }

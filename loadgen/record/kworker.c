@@ -53,9 +53,8 @@ struct kworker_sampler {
     struct kept_file list;
     char *text; /* of CHILDREN */
     size_t text_bytes;
-    long *pids; /* scratch of a scan */
-    size_t pids_n, pids_cap;
-    struct task_set workers; /* of struct kworker */
+    struct task_numbers pids; /* scratch of a scan */
+    struct task_set workers;  /* of struct kworker */
     bool began;
     bool no_schedstat; /* the kernel was built without CONFIG_SCHED_INFO */
     uint64_t *now;     /* [queue][slot]: ns so far */
@@ -73,7 +72,7 @@ static void kworker_close(struct sampler *base)
     task_set_free(&s->workers, &kworker_kind, s);
     kept_close(&s->list);
     free(s->text);
-    free(s->pids);
+    free(s->pids.all);
     free(s->now);
     free(s->at);
     free(s->count);
@@ -222,20 +221,6 @@ static const struct task_kind kworker_kind = {
 
 /* ---- all of them ---- */
 
-static bool add_pid(struct kworker_sampler *s, long pid)
-{
-    if (s->pids_n == s->pids_cap) {
-        size_t cap = s->pids_cap ? 2 * s->pids_cap : 256;
-        long *bigger = realloc(s->pids, cap * sizeof(*bigger));
-        if (!bigger)
-            return false;
-        s->pids = bigger;
-        s->pids_cap = cap;
-    }
-    s->pids[s->pids_n++] = pid;
-    return true;
-}
-
 static bool list_children(struct kworker_sampler *s)
 {
     if (read_children(s) < 0)
@@ -246,7 +231,7 @@ static bool list_children(struct kworker_sampler *s)
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
-        all = add_pid(s, pid);
+        all = task_numbers_add(&s->pids, pid);
     }
     return all;
 }
@@ -259,7 +244,7 @@ static bool list_processes(struct kworker_sampler *s)
     bool all = true;
     for (char **name = names; all && *name; name++)
         if (isdigit((unsigned char)**name))
-            all = add_pid(s, strtol(*name, NULL, 10));
+            all = task_numbers_add(&s->pids, strtol(*name, NULL, 10));
     sysroot_list_free(names);
     return all;
 }
@@ -267,12 +252,11 @@ static bool list_processes(struct kworker_sampler *s)
 /* Every worker, new ones too. */
 static void scan_all(struct kworker_sampler *s)
 {
-    s->pids_n = 0;
+    s->pids.n = 0;
     if (!(s->by_children ? list_children(s) : list_processes(s)))
         return;
-    if (s->pids_n)
-        qsort(s->pids, s->pids_n, sizeof(*s->pids), task_by_number);
-    if (task_set_update(&s->workers, &kworker_kind, s, s->pids, s->pids_n))
+    task_numbers_sort(&s->pids);
+    if (task_set_update(&s->workers, &kworker_kind, s, s->pids.all, s->pids.n))
         s->began = true;
 }
 

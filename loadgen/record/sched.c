@@ -136,7 +136,7 @@ static void sched_settle(struct sampler *base, unsigned edge)
     if (s->reason[0] || edge >= s->edges_max)
         return;
     if (task_list_refresh(&s->list) &&
-        !task_set_update(&s->threads, &thread_kind, s, s->list.tids, s->list.n))
+        !task_set_update(&s->threads, &thread_kind, s, s->list.tids.all, s->list.tids.n))
         task_list_doubt(&s->list);
     struct sched_edge *e = &s->edges[edge];
     const bool ask = !sysroot_live() || s->strangers || edge == 0;

@@ -26,24 +26,30 @@ int task_list_open(struct task_list *l)
     return -error;
 }
 
-int task_by_number(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     long x = *(const long *)a, y = *(const long *)b;
     return (x > y) - (x < y);
 }
 
-static bool add(struct task_list *l, long tid)
+bool task_numbers_add(struct task_numbers *l, long number)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 64;
-        long *bigger = realloc(l->tids, cap * sizeof(*bigger));
+        long *bigger = realloc(l->all, cap * sizeof(*bigger));
         if (!bigger)
             return false;
-        l->tids = bigger;
+        l->all = bigger;
         l->cap = cap;
     }
-    l->tids[l->n++] = tid;
+    l->all[l->n++] = number;
     return true;
+}
+
+void task_numbers_sort(struct task_numbers *l)
+{
+    if (l->n) /* else there may be no memory, which qsort does not take */
+        qsort(l->all, l->n, sizeof(*l->all), by_number);
 }
 
 bool task_list_refresh(struct task_list *l)
@@ -54,14 +60,13 @@ bool task_list_refresh(struct task_list *l)
     bool counted = sysroot_live() && fstat(dirfd(l->dir), &st) == 0;
     if (counted && l->sure && st.st_nlink == l->links)
         return false;
-    l->n = 0;
+    l->tids.n = 0;
     bool all = true;
     rewinddir(l->dir);
     for (struct dirent *d; all && (d = readdir(l->dir));)
         if (isdigit((unsigned char)d->d_name[0]))
-            all = add(l, strtol(d->d_name, NULL, 10));
-    if (l->n)
-        qsort(l->tids, l->n, sizeof(*l->tids), task_by_number);
+            all = task_numbers_add(&l->tids, strtol(d->d_name, NULL, 10));
+    task_numbers_sort(&l->tids);
     l->sure = all && counted;
     l->links = counted ? (unsigned long)st.st_nlink : 0;
     return true;
@@ -76,7 +81,7 @@ void task_list_close(struct task_list *l)
 {
     if (l->dir)
         closedir(l->dir);
-    free(l->tids);
+    free(l->tids.all);
     *l = (struct task_list){0};
 }
 

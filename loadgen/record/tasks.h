@@ -8,6 +8,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* ---- numbers ---- */
+struct task_numbers {
+    long *all;
+    size_t n, cap;
+};
+
+/* False when memory is out. */
+bool task_numbers_add(struct task_numbers *l, long number);
+
+/* Ascending. */
+void task_numbers_sort(struct task_numbers *l);
+
 /* ---- the threads of this process ---- */
 #define TASKS "/proc/self/task"
 
@@ -15,8 +27,7 @@ struct task_list {
     void *dir; /* DIR; NULL: not open */
     bool sure; /* links says whether tids is still right */
     unsigned long links;
-    long *tids; /* ascending */
-    size_t n, cap;
+    struct task_numbers tids; /* ascending */
 };
 
 /* 0 or -errno. */
@@ -60,8 +71,5 @@ void task_set_free(struct task_set *set, const struct task_kind *kind, void *own
 /* kept_read_piece() of FOLDER/NUMBER/NAME. */
 ssize_t task_read(struct kept_file *f, const char *folder, long number, const char *name, char *buf,
                   size_t cap);
-
-/* Ascending numbers, for qsort. */
-int task_by_number(const void *a, const void *b);
 
 #endif

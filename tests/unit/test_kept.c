@@ -100,8 +100,8 @@ static void *stay(void *arg)
 
 static bool listed(const struct task_list *l, long tid)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (l->tids[i] == tid)
+    for (size_t i = 0; i < l->tids.n; i++)
+        if (l->tids.all[i] == tid)
             return true;
     return false;
 }
@@ -115,24 +115,24 @@ static void test_threads(void **state)
     assert_int_equal(task_list_open(&l), 0);
     assert_true(task_list_refresh(&l));
     assert_true(listed(&l, gettid()));
-    size_t before = l.n;
+    size_t before = l.tids.n;
     assert_false(task_list_refresh(&l));
     pthread_barrier_init(&both, NULL, 2);
     pthread_create(&thread, NULL, stay, &tid);
     pthread_barrier_wait(&both);
     assert_true(task_list_refresh(&l));
     /* the thread sanitizer begins one of its own with the first */
-    assert_in_range(l.n, before + 1, before + 2);
+    assert_in_range(l.tids.n, before + 1, before + 2);
     assert_true(listed(&l, tid));
-    for (size_t i = 1; i < l.n; i++)
-        assert_true(l.tids[i - 1] < l.tids[i]);
+    for (size_t i = 1; i < l.tids.n; i++)
+        assert_true(l.tids.all[i - 1] < l.tids.all[i]);
     assert_false(task_list_refresh(&l));
     task_list_doubt(&l);
     assert_true(task_list_refresh(&l));
     pthread_barrier_wait(&both);
     pthread_join(thread, NULL);
     task_list_close(&l);
-    assert_int_equal(l.n, 0);
+    assert_int_equal(l.tids.n, 0);
     pthread_barrier_destroy(&both);
 }
 
