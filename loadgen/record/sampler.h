@@ -42,6 +42,9 @@ struct sampler_ops {
     /* Turns the bytes of the last read() into the numbers of that edge. May be NULL. */
     void (*settle)(struct sampler *s, unsigned edge);
 
+    /* After it, what would cost too much at edges that follow each other closely. May be NULL. */
+    void (*settle_thorough)(struct sampler *s, unsigned edge);
+
     /* Called between edges, for what can only be seen while it happens: about every 250 ms while a
      * sampler watches something, else once a second. May be NULL. `edge` is the last edge that was
      * read. */
@@ -66,8 +69,8 @@ struct sampling;
 struct sampling *sampling_open(const struct sample_ctx *ctx, struct err *err);
 
 /* Reads all at an edge; edges come in ascending order. t_ns is the edge itself: CLOCK_MONOTONIC
- * when the caller read the workers' counters. */
-void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns);
+ * when the caller read the workers' counters. thorough: with settle_thorough(). */
+void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns, bool thorough);
 void sampling_tick(struct sampling *s);
 
 /* Some sampler watches something: tick four times a second. A thread that is woken costs more than

@@ -68,7 +68,7 @@ no_memory:
     return NULL;
 }
 
-void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns)
+void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns, bool thorough)
 {
     if (edge >= s->edges_max)
         return;
@@ -90,6 +90,8 @@ void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns)
             r[i].began_ns = clock_ns(CLOCK_MONOTONIC);
         if (s->samplers[i]->ops->settle)
             s->samplers[i]->ops->settle(s->samplers[i], edge);
+        if (thorough && s->samplers[i]->ops->settle_thorough)
+            s->samplers[i]->ops->settle_thorough(s->samplers[i], edge);
         if (!reads)
             r[i].ended_ns = clock_ns(CLOCK_MONOTONIC);
     }

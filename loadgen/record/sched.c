@@ -4,6 +4,7 @@
 #include "proctext.h"
 #include "sampler.h"
 #include "tasks.h"
+#include "taskstats.h"
 
 #include "../../placement/sysroot.h"
 
@@ -31,10 +32,16 @@ struct switches {
 
 struct sched_edge {
     size_t n;
-    struct thread_sample *threads; /* ascending tid */
+    struct thread_sample *threads; /* ascending tid; NULL: not read */
     struct switches *of_threads;   /* NULL: not known of each thread */
-    struct switches of_process;    /* of the whole process, ended threads too */
-    bool strangers;                /* io_uring's threads are or were there */
+    unsigned threads_n;
+
+    /* Of the whole process, ended threads too. */
+    struct switches of_process;
+    struct taskstats_sums sums;
+    bool summed;
+
+    bool strangers; /* io_uring's threads are or were there */
 };
 
 struct sched_sampler {
@@ -44,6 +51,7 @@ struct sched_sampler {
     struct sched_edge *edges;
     struct task_list list;
     struct task_set threads; /* of struct thread */
+    struct taskstats_link taskstats;
     bool strangers;
 };
 
@@ -60,6 +68,7 @@ static void sched_close(struct sampler *base)
     }
     task_set_free(&s->threads, &thread_kind, s);
     task_list_close(&s->list);
+    taskstats_close(&s->taskstats);
     free(s->edges);
     free(s);
 }
@@ -78,6 +87,8 @@ static struct sampler *sched_open(const struct sample_ctx *ctx, struct err *err)
     int error = task_list_open(&s->list);
     if (error)
         snprintf(s->reason, sizeof(s->reason), TASKS ": %s", strerror(-error));
+    if (sysroot_live())
+        taskstats_open(&s->taskstats);
     return &s->base;
 }
 
@@ -130,25 +141,12 @@ static const struct task_kind thread_kind = {
 /* A thread's status takes the kernel longer than all the rest. One call has the switches of the
  * whole process, which are those of our threads as long as io_uring made none. The first edge has
  * both, for a run in which it will. */
-static void sched_settle(struct sampler *base, unsigned edge)
+static void look_at_each(struct sched_sampler *s, unsigned edge)
 {
-    struct sched_sampler *s = (struct sched_sampler *)base;
-    if (s->reason[0] || edge >= s->edges_max)
-        return;
-    if (task_list_refresh(&s->list) &&
-        !task_set_update(&s->threads, &thread_kind, s, s->list.tids.all, s->list.tids.n))
-        task_list_doubt(&s->list);
     struct sched_edge *e = &s->edges[edge];
     const bool ask = !sysroot_live() || s->strangers || edge == 0;
-    free(e->threads);
-    free(e->of_threads);
-    *e = (struct sched_edge){.threads = malloc((s->threads.n + 1) * sizeof(*e->threads)),
-                             .of_threads =
-                                 ask ? malloc((s->threads.n + 1) * sizeof(*e->of_threads)) : NULL,
-                             .strangers = s->strangers};
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        e->of_process = (struct switches){(uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw};
+    e->threads = malloc((s->threads.n + 1) * sizeof(*e->threads));
+    e->of_threads = ask ? malloc((s->threads.n + 1) * sizeof(*e->of_threads)) : NULL;
     struct thread *threads = s->threads.all;
     for (size_t i = 0; i < s->threads.n && e->threads; i++) {
         struct thread *t = &threads[i];
@@ -169,10 +167,36 @@ static void sched_settle(struct sampler *base, unsigned edge)
     }
 }
 
-/* Threads that are there at both edges, summed. */
+static void sched_settle(struct sampler *base, unsigned edge)
+{
+    struct sched_sampler *s = (struct sched_sampler *)base;
+    if (s->reason[0] || edge >= s->edges_max)
+        return;
+    if (task_list_refresh(&s->list) &&
+        !task_set_update(&s->threads, &thread_kind, s, s->list.tids.all, s->list.tids.n))
+        task_list_doubt(&s->list);
+    struct sched_edge *e = &s->edges[edge];
+    free(e->threads);
+    free(e->of_threads);
+    *e = (struct sched_edge){.threads_n = (unsigned)s->threads.n, .strangers = s->strangers};
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        e->of_process = (struct switches){(uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw};
+    e->summed = !s->strangers && taskstats_read(&s->taskstats, &e->sums);
+    if (!e->summed)
+        look_at_each(s, edge);
+}
+
+static void sched_settle_thorough(struct sampler *base, unsigned edge)
+{
+    struct sched_sampler *s = (struct sched_sampler *)base;
+    if (!s->reason[0] && edge < s->edges_max && !s->edges[edge].threads)
+        look_at_each(s, edge);
+}
+
 struct sched_sums {
     unsigned threads;
-    bool waits_known;
+    bool waits_known, each_known;
     uint64_t run_ns, wait_ns;
     uint64_t worst_wait_ns;
     long worst_tid;
@@ -185,7 +209,7 @@ static void add_waits(struct sched_sums *s, const struct thread_sample *a,
 {
     uint64_t wait_ns = b->wait_ns - a->wait_ns;
     s->threads++;
-    s->waits_known &= a->wait_ns != NOT_KNOWN && b->wait_ns != NOT_KNOWN;
+    s->each_known &= a->wait_ns != NOT_KNOWN && b->wait_ns != NOT_KNOWN;
     s->run_ns += b->run_ns - a->run_ns;
     s->wait_ns += wait_ns;
     if (wait_ns >= s->worst_wait_ns) {
@@ -200,11 +224,12 @@ static void add_switches(struct switches *sum, const struct switches *a, const s
     sum->involuntary += b->involuntary - a->involuntary;
 }
 
+/* Of threads that are there at both edges; of the whole process where it has no other threads. */
 static struct sched_sums sum_between(const struct sched_edge *a, const struct sched_edge *b)
 {
-    struct sched_sums sums = {.waits_known = true,
-                              .switches_known = a->of_threads && b->of_threads};
-    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+    const bool each = a->threads && b->threads, whole = a->summed && b->summed;
+    struct sched_sums sums = {.each_known = each, .switches_known = a->of_threads && b->of_threads};
+    for (size_t i = 0, k = 0; each && i < a->n && k < b->n;) {
         if (a->threads[i].tid != b->threads[k].tid) {
             a->threads[i].tid < b->threads[k].tid ? i++ : k++;
             continue;
@@ -213,6 +238,13 @@ static struct sched_sums sum_between(const struct sched_edge *a, const struct sc
             add_switches(&sums.switches, &a->of_threads[i], &b->of_threads[k]);
         add_waits(&sums, &a->threads[i++], &b->threads[k++]);
     }
+    if (!each)
+        sums.threads = a->threads_n < b->threads_n ? a->threads_n : b->threads_n;
+    sums.waits_known = sums.each_known || whole;
+    if (whole) {
+        sums.run_ns = b->sums.run_ns - a->sums.run_ns;
+        sums.wait_ns = b->sums.wait_ns - a->sums.wait_ns;
+    }
     if (!sums.switches_known && !b->strangers) {
         sums.switches_known = true;
         add_switches(&sums.switches, &a->of_process, &b->of_process);
@@ -220,18 +252,12 @@ static struct sched_sums sum_between(const struct sched_edge *a, const struct sc
     return sums;
 }
 
-static void put_switches(json_t *o, const struct sched_sums *sums)
+static void put_or_say(json_t *o, const char *key, bool known, uint64_t value, const char *why)
 {
-    if (!sums->switches_known) {
-        static const char why[] = "threads of io_uring began in this window";
-        json_set_missing(o, "voluntary_switches", "%s", why);
-        json_set_missing(o, "involuntary_switches", "%s", why);
-        return;
-    }
-    json_object_set_new(o, "voluntary_switches",
-                        json_integer((json_int_t)sums->switches.voluntary));
-    json_object_set_new(o, "involuntary_switches",
-                        json_integer((json_int_t)sums->switches.involuntary));
+    if (known)
+        json_object_set_new(o, key, json_integer((json_int_t)value));
+    else
+        json_set_missing(o, key, "%s", why);
 }
 
 static json_t *sched_window(const struct sampler *base, unsigned from, unsigned to, json_t *notes)
@@ -241,18 +267,19 @@ static json_t *sched_window(const struct sampler *base, unsigned from, unsigned 
     if (s->reason[0])
         return json_unavailable("%s", s->reason);
     const struct sched_sums sums = sum_between(&s->edges[from], &s->edges[to]);
+    const struct sched_edge *a = &s->edges[from], *b = &s->edges[to];
+    const char *why = "the kernel keeps no schedstat of threads";
+    const char *met = "threads of io_uring began in this window";
+    if (!a->threads || !b->threads)
+        why = b->strangers ? met : "not looked at: windows follow each other closely";
     json_t *o = json_pack("{s:b, s:i}", "available", 1, "threads", (int)sums.threads);
-    put_switches(o, &sums);
-    if (sums.waits_known) {
-        json_object_set_new(o, "run_ns", json_integer((json_int_t)sums.run_ns));
-        json_object_set_new(o, "wait_ns", json_integer((json_int_t)sums.wait_ns));
-        json_object_set_new(o, "worst_wait_ns", json_integer((json_int_t)sums.worst_wait_ns));
+    put_or_say(o, "voluntary_switches", sums.switches_known, sums.switches.voluntary, met);
+    put_or_say(o, "involuntary_switches", sums.switches_known, sums.switches.involuntary, met);
+    put_or_say(o, "run_ns", sums.waits_known, sums.run_ns, why);
+    put_or_say(o, "wait_ns", sums.waits_known, sums.wait_ns, why);
+    put_or_say(o, "worst_wait_ns", sums.each_known, sums.worst_wait_ns, why);
+    if (sums.each_known)
         json_object_set_new(o, "worst_tid", json_integer(sums.worst_tid));
-    } else {
-        json_set_missing(o, "run_ns", "the kernel keeps no schedstat of threads");
-        json_set_missing(o, "wait_ns", "the kernel keeps no schedstat of threads");
-        json_set_missing(o, "worst_wait_ns", "the kernel keeps no schedstat of threads");
-    }
     return o;
 }
 
@@ -260,6 +287,7 @@ const struct sampler_ops sched_sampler = {
     .name = "sched",
     .open = sched_open,
     .settle = sched_settle,
+    .settle_thorough = sched_settle_thorough,
     .window = sched_window,
     .close = sched_close,
 };

@@ -32,6 +32,9 @@
 #define IDLE_TICK_NS (4 * TICK_NS)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
+
+/* Windows of this length have all samplers look at each thread: 100 us for 160 threads. */
+#define THOROUGH_WINDOW_NS UINT64_C(5000000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */
 #define BATCH_BYTES (UINT64_C(256) << 10)
@@ -321,7 +324,9 @@ static void edge_at(struct run *r, unsigned number, unsigned phase, uint64_t ns)
 {
     r->edge_ns[number] = ns;
     atomic_store_explicit(&r->crew.phase, phase, memory_order_relaxed);
-    sampling_edge(r->sampling, number, r->edge_ns[number]);
+    bool between = number > 1 && phase != r->crew.phases - 1;
+    sampling_edge(r->sampling, number, r->edge_ns[number],
+                  !between || r->profile->window_ns >= THOROUGH_WINDOW_NS);
     place_edge(r->place, number);
 }
 

@@ -259,7 +259,8 @@ static void test_sched(void **state)
     fixture_end(&f);
 }
 
-/* Switches of the process are asked of the kernel at once where io_uring made no threads. */
+/* What the process did is asked of the kernel at once where io_uring made no threads; each thread
+ * is looked at where an edge is thorough. */
 static void test_sched_live(void **state)
 {
     (void)state;
@@ -270,6 +271,8 @@ static void test_sched_live(void **state)
     assert_non_null(s);
     for (unsigned e = 0; e < 3; e++) {
         sched_sampler.settle(s, e);
+        if (e != 1)
+            sched_sampler.settle_thorough(s, e);
         for (int i = 0; i < 10; i++)
             usleep(1000);
     }
@@ -278,6 +281,10 @@ static void test_sched_live(void **state)
         assert_true(json_integer_value(json_at(w, "threads", NULL)) >= 1);
         assert_true(json_integer_value(json_at(w, "voluntary_switches", NULL)) >= 10);
         assert_true(json_is_integer(json_at(w, "involuntary_switches", NULL)));
+        assert_true(json_is_integer(json_at(w, "run_ns", NULL)));
+        assert_true(json_is_integer(json_at(w, "wait_ns", NULL)));
+        assert_true(json_is_integer(json_at(w, "worst_wait_ns", NULL)) ||
+                    (from == 1 && json_is_string(json_at(w, "worst_wait_ns_reason", NULL))));
         json_decref(w);
     }
     sched_sampler.close(s);

@@ -21,7 +21,7 @@ static void test_live(void **state)
     struct sampling *s = sampling_open(&ctx, &err);
     assert_non_null(s);
     for (unsigned e = 0; e < 3; e++) {
-        sampling_edge(s, e, now_ns());
+        sampling_edge(s, e, now_ns(), e != 1);
         for (uint64_t until = now_ns() + 60000000u; now_ns() < until;)
             ;
         sampling_tick(s);
@@ -53,7 +53,7 @@ static void test_live(void **state)
     sampling_window(s, 1, 1, w, notes);
     sampling_window(s, 0, 3, w, notes);
     assert_int_equal(json_object_size(w), 0);
-    sampling_edge(s, 3, now_ns());
+    sampling_edge(s, 3, now_ns(), true);
     json_decref(w);
     sampling_close(s);
     sampling_close(NULL);

@@ -76,10 +76,10 @@ static json_t *record(const struct topo *topo, bool allow_merged)
     struct sampling *s = sampling_open(&ctx, &err);
     if (!s)
         fail_msg("%s", err.text);
-    sampling_edge(s, 0, now_ns());
+    sampling_edge(s, 0, now_ns(), true);
     usleep(30000);
     sampling_tick(s);
-    sampling_edge(s, 1, now_ns());
+    sampling_edge(s, 1, now_ns(), true);
     json_array_append_new(json_object_get(r, "windows"), window(s));
     sampling_close(s);
     return r;
