@@ -68,6 +68,11 @@ valid_record() {
     check "$1 does not fit the schema" /usr/bin/python3 "$source_dir/tests/schema_check.py" "$1"
 }
 
+# Whether the program under test was built with a sanitizer.
+sanitized() {
+    grep -q "^NUMALOAD_SANITIZE:STRING=." "$(dirname "$numaload")/CMakeCache.txt" 2>/dev/null
+}
+
 # As an ordinary user without any capability.
 as_user() {
     setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \

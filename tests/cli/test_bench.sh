@@ -11,7 +11,7 @@ first_io=$(dirname "$numaload")/tests/first_io
 [ -x "$first_io" ] || exit 0
 expect 2 "usage: first_io" "$first_io" 0 true
 expect 1 "true ended or took more than 300 s with 0 of 1 threads at I/O" "$first_io" 1 true
-grep -q "^NUMALOAD_SANITIZE:STRING=." "$(dirname "$numaload")/CMakeCache.txt" 2>/dev/null && exit 0
+sanitized && exit 0
 "$numaload" prepare --path "$work/data" --size 16M >/dev/null
 for engine in aio uring; do
     # The run would take 10 minutes; it is ended at its first I/Os.

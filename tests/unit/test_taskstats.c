@@ -21,7 +21,8 @@ static size_t put_attribute(size_t at, uint16_t type, const void *value, size_t 
 {
     struct nlattr a = {.nla_len = (uint16_t)(sizeof(a) + n), .nla_type = type};
     memcpy(answer.bytes + at, &a, sizeof(a));
-    memcpy(answer.bytes + at + sizeof(a), value, n);
+    if (n > 0)
+        memcpy(answer.bytes + at + sizeof(a), value, n);
     return at + NLA_ALIGN(a.nla_len);
 }
 
