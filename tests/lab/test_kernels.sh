@@ -5,7 +5,7 @@
 lab=$source_dir/tools/lab
 name=kernels$$
 trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
-load=("$numaload" run "$source_dir/profiles/lab.ini" --path /mnt/nfs/data --window 3s --ramp 3s)
+load=("$numaload" run "$source_dir/profiles/lab.ini" --path /mnt/nfs/data --iodepth 2 --window 3s --ramp 1s)
 
 in_lab() {
     "$lab" run --name $name -- "$@"

@@ -34,7 +34,7 @@ kill -STOP $(pgrep -x numaload-guard); kill -9 $pid $(pgrep -x numaload-guard)
 echo "after restore it $(runs)"
 pkill -x irqbalance; pkill -x sleep
 gone
-"$n" place exec $moved -- sh -c 'irqbalance --foreground >/dev/null 2>&1 & sleep 0.5'; echo "started meanwhile $?"
+"$n" place exec $moved -- sh -c 'irqbalance --foreground >/dev/null 2>&1 & for i in $(seq 100); do pgrep -x irqbalance >/dev/null && break; sleep 0.1; done'; echo "started meanwhile $?"
 pkill -x irqbalance
 true
 G
