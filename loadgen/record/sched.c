@@ -271,7 +271,8 @@ static json_t *sched_window(const struct sampler *base, unsigned from, unsigned 
     const char *why = "the kernel keeps no schedstat of threads";
     const char *met = "threads of io_uring began in this window";
     if (!a->threads || !b->threads)
-        why = b->strangers ? met : "not looked at: windows follow each other closely";
+        why =
+            b->strangers ? met : "each thread is looked at only between windows of 5 s and longer";
     json_t *o = json_pack("{s:b, s:i}", "available", 1, "threads", (int)sums.threads);
     put_or_say(o, "voluntary_switches", sums.switches_known, sums.switches.voluntary, met);
     put_or_say(o, "involuntary_switches", sums.switches_known, sums.switches.involuntary, met);
