@@ -33,7 +33,7 @@ check "it is said" grep -q "offset 12345679 of /mnt/nfs/data: expected 0x00, fou
 # The server is stopped in the window. CLOCK_MONOTONIC is what /proc/uptime shows.
 for engine in aio uring; do
     in_lab bash -c '
-        "$1" run --path /mnt/nfs/data --engine "$2" --threads 4 --iodepth 4 --ramp 1s --window 7s \
+        "$1" run --path /mnt/nfs/data --engine "$2" --threads 4 --iodepth 4 --ramp 1s --window 5s \
             --unbound node:1 --record "$3/$2.json" >"$3/$2.txt" 2>"$3/$2.err" & pid=$!
         sleep 4
         rpc.nfsd 0
@@ -49,7 +49,7 @@ for engine in aio uring; do
     valid_record "$out/$engine.json"
     late=$(field "$out/$engine.json" "round(${exit_s:-1e9} - w['t1_ns'] / 1e9, 2)")
     check "$engine: it ended $late s after the window" [ "${late%.*}" -lt 5 ]
-    holds "$out/$engine.json" 'r["status"] == "failed" and 6.9e9 < w["window_ns"] < 9e9'
+    holds "$out/$engine.json" 'r["status"] == "failed" and 4.9e9 < w["window_ns"] < 7e9'
     holds "$out/$engine.json" 'r["outstanding"]["ios"] > 0 and r["outstanding"]["threads"] > 0
         and r["outstanding"]["oldest_age_ns"] > 2e9'
     holds "$out/$engine.json" 'any("did not come back, the oldest for" in x["text"] for x in r["notes"])'

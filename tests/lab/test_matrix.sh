@@ -13,7 +13,7 @@ trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
 # Little in flight: a thread without a completed I/O makes a short window invalid, and on an
 # emulated machine a queue takes seconds to go round.
 matrix=("$numaload" matrix "$source_dir/profiles/lab.ini" --path /mnt/nfs/data --folder "$folder"
-    --threads 2 --iodepth 4 --block 128K --ramp 1s --window 2s
+    --threads 2 --iodepth 4 --block 128K --ramp 500ms --window 2s
     --repeats 3 --order-seed 5 --remount block --pause 0s --settle-max 0)
 
 boot() {

@@ -6,12 +6,12 @@
 # shellcheck disable=SC2016 # quoted scripts are for the guest's shell
 . "$(dirname "${BASH_SOURCE[0]}")/place_common.sh"
 
-# Reads for 10 s and prints free_fastpath and free_slowpath of that time.
+# Reads for $seconds and prints free_fastpath and free_slowpath of that time.
 # A free on another node than the object's is always a slow one.
 load='cache=/sys/kernel/slab/nfs_page
 total() { sed "s/ .*//" $cache/$1; }
 set -- $(total free_fastpath) $(total free_slowpath)
-end=$(($(cut -d. -f1 /proc/uptime) + 10))
+end=$(($(cut -d. -f1 /proc/uptime) + $0))
 while [ $(cut -d. -f1 /proc/uptime) -lt $end ]; do
     for i in 1 2 3 4; do dd if=/mnt/nfs/data of=/dev/null bs=1M count=16 skip=$((i * 16)) iflag=direct 2>/dev/null & done
     wait
@@ -20,7 +20,7 @@ echo $(($(total free_fastpath) - $1)) $(($(total free_slowpath) - $2))'
 
 # remote_percent WORDS...: place exec with these words; the share of slow frees in $percent
 remote_percent() {
-    in_lab "$numaload" place exec --cpus node:0 "$@" -- sh -c "$load"
+    in_lab "$numaload" place exec --cpus node:0 "$@" -- sh -c "$load" "$seconds"
     percent=0
     if [ "$rc" -ne 0 ]; then
         bad "place exec --cpus node:0 $*: exit status $rc" "$err"
@@ -44,17 +44,23 @@ state() { cat /sys/devices/virtual/workqueue/*/affinity_scope /sys/devices/virtu
 load="$1 run $2/profiles/lab.ini --path /mnt/nfs/scope --cq node:1 --wq-scope numa --iodepth 2"
 "$1" prepare --path /mnt/export/scope --size 64M >/dev/null
 state >/tmp/before
-$load --window 4s --ramp 3s --record "$LAB_OUT/scope.json" >/dev/null
+$load --window 3s --ramp 1s --record "$LAB_OUT/scope.json" >/dev/null
 echo "status $?"
 state | cmp /tmp/before - && echo put back
 $load --window 60s >/dev/null &
 pid=$!
-sleep 8
+for i in $(seq 100); do
+    ! grep -q numa /sys/devices/virtual/workqueue/ib-comp-unb-wq/affinity_scope || break
+    sleep 0.2
+done
+sleep 3
 cat /sys/devices/virtual/workqueue/ib-comp-unb-wq/affinity_scope
 kill -9 $pid
 wait $pid
-sleep 3
-state | cmp /tmp/before - && echo put back after SIGKILL
+for i in $(seq 20); do
+    ! state | cmp -s /tmp/before - || { echo put back after SIGKILL; break; }
+    sleep 0.2
+done
 G
     in_lab sh -s "$numaload" "$root" <"$work/script"
     check "a run puts back what cq and wq-scope moved" \
@@ -67,6 +73,8 @@ print({p["lever"]: p["reached"] for p in w["placement"]}["unbound"])' "$out/scop
 }
 
 one() {
+    # With masks it is one node or the other at once; interrupts make it a tendency, which takes longer.
+    local seconds=5
     boot
     in_lab sh -c "$fill"
     remote_percent --cq node:0 --device rxe0
@@ -78,6 +86,7 @@ one() {
 }
 
 two() {
+    local seconds=10
     boot --two-guests
     in_lab sh -c "$fill"
     remote_percent --cq node:0 --device eth0

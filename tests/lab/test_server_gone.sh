@@ -109,7 +109,7 @@ restart() {
         echo Y 2>/dev/null >/proc/fs/nfsd/v4_end_grace'
 }
 on_mark restart &
-guest 'for v in v3 v4; do load $v-stopped libnfs ${!v} --verify --window 20s; done
+guest 'for v in v3 v4; do load $v-stopped libnfs ${!v} --verify --window 26s; done
     loading v3-stopped v4-stopped; touch $LAB_OUT/mark; wait'
 wait $!
 status v3-stopped 3

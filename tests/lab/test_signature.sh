@@ -9,14 +9,14 @@ out=$work/out.d
 trap '"$lab" down --name $name >/dev/null 2>&1; finish' EXIT
 
 "$lab" up --name $name --out "$out" || exit $?
-"$lab" run --name $name -- "$numaload" prepare --path /mnt/export/data --size 256M || exit 1
+"$lab" run --name $name -- "$numaload" prepare --path /mnt/export/data --size 128M || exit 1
 
 # measure NAME KEY...: a run in the lab; the record is $out/NAME.json.
 measure() {
     local to=$1
     shift
     "$lab" run --name $name -- "$numaload" run "$source_dir/profiles/lab.ini" \
-        --path /mnt/nfs/data --record "$out/$to.json" "$@" >"$work/table" 2>"$work/err"
+        --path /mnt/nfs/data --ramp 3s --record "$out/$to.json" "$@" >"$work/table" 2>"$work/err"
     local rc=$?
     check "$to: status $rc $(cat "$work/err")" [ $rc = 0 ]
     check "$to: the table is wider than 72 columns" [ "$(awk '{ print length }' "$work/table" |
