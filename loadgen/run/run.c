@@ -32,8 +32,7 @@
 #define IDLE_TICK_NS (4 * TICK_NS)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
-
-/* Windows of this length have all samplers look at each thread: 100 us for 160 threads. */
+/* From this length on each window has the samplers look at every thread. */
 #define THOROUGH_WINDOW_NS UINT64_C(5000000000)
 /* Bytes handed to the kernel in one call. libaio and NFS submit inline: each I/O of a call waits
  * for the ones before it, which would count as their latency. */

@@ -5,7 +5,6 @@ not run."""
 import csv
 import io
 import json
-import mmap
 import os
 import re
 import statistics
@@ -17,8 +16,11 @@ import time
 CACHE = os.path.join(os.environ.get("NUMALOAD_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "numaload"), "bench")
 
-MADV_POPULATE_WRITE = 23  # Linux 5.14
 WARM_BEYOND = 256 << 20
+WARM = """import mmap, sys
+memory = mmap.mmap(-1, int(sys.argv[1]), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_HUGEPAGE)
+memory.madvise(23)  # MADV_POPULATE_WRITE, Linux 5.14"""
 
 
 class Load:
@@ -216,15 +218,7 @@ def warmed(load, call):
     """A virtual machine gives memory that is free back to its host: who touches it next waits for
     the host, many times as long as for its own kernel. Touched and freed just before, it is there.
     In a process of its own: the peak memory of this one would be that of the programs it starts."""
-    child = os.fork()
-    if child == 0:
-        try:
-            memory = mmap.mmap(-1, load.buffers() + WARM_BEYOND, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            memory.madvise(mmap.MADV_HUGEPAGE)
-            memory.madvise(MADV_POPULATE_WRITE)
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+    subprocess.run([sys.executable, "-c", WARM, str(load.buffers() + WARM_BEYOND)], check=True)
     return call()
 
 
