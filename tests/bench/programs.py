@@ -102,7 +102,7 @@ def bare(program, mode, load, batch):
     if rc:
         return failed(f"bare_loop {mode}", err)
     r = json.loads(out)
-    return result(load, r["ios"] / r["seconds"], r["ios"] * load.block / 2**30, cpu, rss, wall)
+    return result(load, r["ios"] / r["seconds"], r["all_ios"] * load.block / 2**30, cpu, rss, wall)
 
 
 # ---- fio ----
