@@ -141,10 +141,20 @@ valid_record "$work/r.json"
 holds "$work/r.json" "w['throughput']['ios'] > 0 and w['cut_short']"
 until_quiet
 
-# A connection that is cut and made anew: measured, but invalid.
-(until_loading && ss -K -t4 dst 127.0.0.1 dport = 12049 >"$work/cut" 2>/dev/null) &
-load --path "$v3" --window 3s >"$work/text"
+# A connection that is cut and made anew: measured, but invalid. Between replies: libnfs 4 keeps the
+# part of a reply that it had, and what comes after that is not understood. And each one once: a filter
+# without ports would meet those that libnfs makes meanwhile as well.
+cut_connections() {
+    local port
+    for port in $(ss -tH state established dport = 12049 | awk '{sub(/.*:/, "", $3); print $3}'); do
+        ss -K -t4 dst 127.0.0.1 dport = 12049 sport = "$port"
+    done
+}
+(until_loading && kill -STOP $server && sleep 0.5 && cut_connections >"$work/cut" 2>/dev/null
+    kill -CONT $server) &
+load --path "$v3" --block 4K --window 3s >"$work/text"
 rc=$?
+wait $!
 if grep -q ESTAB "$work/cut"; then
     check "status 3 after a reconnect, not $rc" [ $rc = 3 ]
     check "the reconnects are said" grep -q "made anew 2 times" "$work/text"
