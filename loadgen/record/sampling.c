@@ -1,5 +1,7 @@
 #include "sampler.h"
 
+#include "punctual.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,6 +16,7 @@ struct sampling {
     uint64_t *t_ns;           /* [edge] */
     uint64_t *cpu_ns;         /* [edge]: of the samplers from this edge to the next */
     uint64_t *thread_ns;      /* [edge]: CPU time of the calling thread so far */
+    bool *real_time;          /* [edge]: the calling thread's policy is a real-time one */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -35,6 +38,7 @@ void sampling_close(struct sampling *s)
     free(s->t_ns);
     free(s->cpu_ns);
     free(s->thread_ns);
+    free(s->real_time);
     free(s);
 }
 
@@ -51,7 +55,8 @@ struct sampling *sampling_open(const struct sample_ctx *ctx, struct err *err)
     s->t_ns = calloc(s->edges_max, sizeof(*s->t_ns));
     s->cpu_ns = calloc(s->edges_max, sizeof(*s->cpu_ns));
     s->thread_ns = calloc(s->edges_max, sizeof(*s->thread_ns));
-    if (!s->samplers || !s->readings || !s->t_ns || !s->cpu_ns || !s->thread_ns)
+    s->real_time = calloc(s->edges_max, sizeof(*s->real_time));
+    if (!s->samplers || !s->readings || !s->t_ns || !s->cpu_ns || !s->thread_ns || !s->real_time)
         goto no_memory;
     for (unsigned i = 0; i < s->n; i++) {
         s->samplers[i] = samplers[i]->open(ctx, err);
@@ -76,6 +81,7 @@ void sampling_edge(struct sampling *s, unsigned edge, uint64_t t_ns, bool thorou
     struct reading *r = s->readings + (size_t)edge * s->n;
     s->t_ns[edge] = t_ns;
     s->thread_ns[edge] = cpu;
+    s->real_time[edge] = punctual_now();
     s->last_edge = edge;
     for (unsigned i = 0; i < s->n; i++) {
         if (!s->samplers[i]->ops->read)
@@ -141,6 +147,7 @@ void sampling_window(const struct sampling *s, unsigned from, unsigned to, json_
         json_object_set_new(window, ops->name, object);
     }
     json_object_set_new(window, "sampling",
-                        json_pack("{s:I, s:I}", "cpu_ns", (json_int_t)cpu_ns, "thread_cpu_ns",
-                                  (json_int_t)(s->thread_ns[to] - s->thread_ns[from])));
+                        json_pack("{s:I, s:I, s:b}", "cpu_ns", (json_int_t)cpu_ns, "thread_cpu_ns",
+                                  (json_int_t)(s->thread_ns[to] - s->thread_ns[from]), "real_time",
+                                  s->real_time[from] && s->real_time[to]));
 }

@@ -9,6 +9,7 @@
 #include "../engine/engine.h"
 #include "../record/hostfacts.h"
 #include "../record/notes.h"
+#include "../record/punctual.h"
 #include "../record/slab_shrink.h"
 #include "end_signals.h"
 #include "launch.h"
@@ -435,6 +436,8 @@ static bool load(struct run *r)
     r->ready_ns = now_ns();
     live_view_watch(r->live, &r->crew, r->workers, r->topo);
     begin_clean(r);
+    struct punctual punctual;
+    punctual_begin(&punctual); /* where it may not, each window says so */
     whole = measure(r, &cut);
     unsigned measured = whole + cut, last_edge = measured + 2;
     live_line("waiting for the last I/Os");
@@ -459,6 +462,7 @@ static bool load(struct run *r)
         outcome_outstanding(r);
     } else if (measured)
         edge(r, last_edge, r->crew.phases - 1);
+    punctual_end(&punctual);
     outcome_setup(r);
     outcome_engine(r);
     query_pages(r);
