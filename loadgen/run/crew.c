@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -20,6 +21,11 @@ static bool over(const struct worker *w)
 {
     int state = atomic_load(&((struct worker *)w)->state);
     return state == WORKER_DONE || state == WORKER_FAILED;
+}
+
+static size_t latency_bytes(const struct crew *crew)
+{
+    return (size_t)crew->phases * HIST_BUCKETS * sizeof(counter);
 }
 
 const struct err *crew_error(const struct crew *crew, const struct worker *workers)
@@ -57,6 +63,14 @@ enum crew_wait crew_start(struct crew *crew, struct worker *workers, crew_poll p
     pthread_cond_init(&crew->readied, &monotonic);
     pthread_condattr_destroy(&monotonic);
     crew->phase_bytes = worker_phase_bytes(crew->cpus_n);
+    void *latencies =
+        mmap(NULL, latency_bytes(crew), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (latencies == MAP_FAILED) {
+        err_set(err, STATUS_FAILED, "latencies of %u windows: %zu bytes: %s", crew->phases - 2,
+                latency_bytes(crew), strerror(errno));
+        return CREW_FAILED;
+    }
+    crew->latencies = latencies;
     unsigned started = 0;
     for (; started < crew->threads; started++) {
         struct worker *w = &workers[started];
@@ -136,9 +150,11 @@ void crew_free(struct crew *crew, struct worker *workers)
         buffers_free(&w->buffers);
         json_decref(w->features);
         json_decref(w->facts);
-        if (w->phase_memory)
-            munmap(w->phase_memory, crew->phases * crew->phase_bytes);
+        if (w->hist)
+            munmap(w->hist, w->counter_bytes);
     }
+    if (crew->latencies)
+        munmap(crew->latencies, latency_bytes(crew));
     pthread_cond_destroy(&crew->changed);
     pthread_cond_destroy(&crew->readied);
     pthread_mutex_destroy(&crew->lock);

@@ -11,7 +11,7 @@ struct meter_state {
     unsigned last_phase;
     uint64_t *closed_bytes, *bytes;         /* [worker] */
     uint64_t *closed_hits, *hits, *hits_by; /* [worker][node]; hits_by: scratch */
-    uint64_t *closed_hist, *hist, *diff;    /* [HIST_BUCKETS] */
+    uint64_t *hist, *diff;                  /* [HIST_BUCKETS] */
     uint64_t closed_ios, ios;
     uint64_t *counters, *interrupts;
     bool interrupts_known;
@@ -23,10 +23,10 @@ static bool allocate(struct live_meter *m, const struct topo *topo)
     struct meter_state *s = m->state;
     size_t workers = m->crew->threads, nodes = topo->nodes_n + 1u;
     uint64_t **arrays[] = {&s->closed_bytes, &s->bytes,      &s->closed_hits, &s->hits, &s->hits_by,
-                           &s->counters,     &s->interrupts, &s->closed_hist, &s->hist, &s->diff};
-    const size_t sizes[] = {
-        workers, workers,      workers * nodes, workers * nodes, nodes, m->sources.counters_n + 1,
-        nodes,   HIST_BUCKETS, HIST_BUCKETS,    HIST_BUCKETS};
+                           &s->counters,     &s->interrupts, &s->hist,        &s->diff};
+    const size_t sizes[] = {workers,         workers,      workers * nodes,
+                            workers * nodes, nodes,        m->sources.counters_n + 1,
+                            nodes,           HIST_BUCKETS, HIST_BUCKETS};
     bool ok = true;
     for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
         ok = (*arrays[i] = calloc(sizes[i], sizeof(uint64_t))) && ok;
@@ -65,7 +65,7 @@ static double rate(uint64_t from, uint64_t to, double seconds)
 
 /* One phase of one worker. */
 static void add_phase(const struct live_meter *m, unsigned worker, unsigned phase, uint64_t *bytes,
-                      uint64_t *by_node, uint64_t *hist, uint64_t *ios)
+                      uint64_t *by_node, uint64_t *ios)
 {
     const struct phase_counters *pc = worker_phase(&m->workers[worker], phase);
     uint64_t n = counter_get(&pc->ios);
@@ -78,8 +78,6 @@ static void add_phase(const struct live_meter *m, unsigned worker, unsigned phas
         if (node >= 0)
             by_node[node] += counter_get(&pc->cpu_hits[c]);
     }
-    for (unsigned b = 0; b < HIST_BUCKETS; b++)
-        hist[b] += counter_get(&pc->hist[b]);
 }
 
 /* A worker's bytes belong to the nodes it was seen on in the interval, in that proportion. */
@@ -103,14 +101,16 @@ static void read_workers(struct live_meter *m, unsigned phase, uint64_t now, dou
     struct live_rates *r = &m->rates;
     const size_t nodes = m->sources.topo->nodes_n;
     uint64_t moved = 0, ios = s->closed_ios, oldest = 0;
-    memcpy(s->diff, s->closed_hist, HIST_BUCKETS * sizeof(uint64_t));
+    memset(s->diff, 0, HIST_BUCKETS * sizeof(uint64_t));
     memset(m->node_bytes_per_s, 0, nodes * sizeof(double));
     for (unsigned i = 0; i < m->crew->threads; i++) {
         const struct worker *w = &m->workers[i];
         uint64_t bytes = s->closed_bytes[i];
         memcpy(s->hits_by, s->closed_hits + i * nodes, nodes * sizeof(uint64_t));
         for (unsigned p = s->open_phase; p <= phase; p++)
-            add_phase(m, i, p, &bytes, s->hits_by, s->diff, &ios);
+            add_phase(m, i, p, &bytes, s->hits_by, &ios);
+        for (unsigned b = 0; w->hist && b < HIST_BUCKETS; b++)
+            s->diff[b] += counter_get(&w->hist[b]);
         uint64_t step = bytes - s->bytes[i];
         double own = (double)step / seconds;
         moved += step;
@@ -152,7 +152,7 @@ static void close_phases(struct live_meter *m)
     for (; s->open_phase < s->last_phase; s->open_phase++)
         for (unsigned i = 0; i < m->crew->threads; i++)
             add_phase(m, i, s->open_phase, &s->closed_bytes[i], s->closed_hits + i * nodes,
-                      s->closed_hist, &s->closed_ios);
+                      &s->closed_ios);
 }
 
 static void read_sources(struct live_meter *m, double seconds)
@@ -198,7 +198,6 @@ void live_meter_close(struct live_meter *m)
         free(s->closed_hits);
         free(s->hits);
         free(s->hits_by);
-        free(s->closed_hist);
         free(s->hist);
         free(s->diff);
         free(s->counters);

@@ -53,6 +53,26 @@ static json_t *octaves(const uint64_t hist[HIST_BUCKETS])
     return a;
 }
 
+/* What workers have booked, and of those that are still in a phase of the span what they have not.
+ */
+static void add_latencies(const struct worker *workers, const struct crew *crew,
+                          const struct span *span, uint64_t hist[HIST_BUCKETS])
+{
+    for (unsigned p = span->first_phase; p <= span->last_phase; p++)
+        for (unsigned b = 0; b < HIST_BUCKETS; b++)
+            hist[b] += counter_get(&crew->latencies[(size_t)p * HIST_BUCKETS + b]);
+    for (unsigned i = 0; i < crew->threads; i++) {
+        const struct worker *w = &workers[i];
+        uint64_t phase = counter_get(&w->counts_into);
+        if (!w->hist || phase < span->first_phase || phase > span->last_phase)
+            continue;
+        for (unsigned b = 0; b < HIST_BUCKETS; b++) {
+            uint64_t booked = counter_get(&w->booked[b]), all = counter_get(&w->hist[b]);
+            hist[b] += all - booked;
+        }
+    }
+}
+
 static json_t *latency(const struct worker *workers, const struct crew *crew,
                        const struct span *span)
 {
@@ -85,10 +105,9 @@ static json_t *latency(const struct worker *workers, const struct crew *crew,
             uint64_t lo = counter_get(&pc->latency_min_ns), hi = counter_get(&pc->latency_max_ns);
             min = lo < min ? lo : min;
             max = hi > max ? hi : max;
-            for (unsigned b = 0; b < HIST_BUCKETS; b++)
-                hist[b] += counter_get(&pc->hist[b]);
         }
     }
+    add_latencies(workers, crew, span, hist);
     json_object_set_new(o, "min_ns", json_integer((json_int_t)min));
     json_object_set_new(o, "mean_ns",
                         json_integer((json_int_t)((SUM(latency_sum_ns) + count / 2) / count)));

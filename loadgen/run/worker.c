@@ -18,6 +18,9 @@
 #define REAP_TIMEOUT_NS UINT64_C(100000000)
 /* How often a worker that has done its amount looks whether the others have. */
 #define DONE_POLL_NS 1000000
+/* Counters of all threads are faulted in before the load, not within windows, up to so much memory.
+ */
+#define COUNTERS_TOUCHED (UINT64_C(16) << 20)
 
 /* What a worker keeps for itself; on its own stack and node. */
 struct loop {
@@ -53,9 +56,8 @@ uint64_t now_ns(void)
 
 size_t worker_phase_bytes(unsigned cpus_n)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t bytes = sizeof(struct phase_counters) + cpus_n * sizeof(counter);
-    return (bytes + page - 1) / page * page;
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
 /* Decides on reading or writing, and fills what is to be written. */
@@ -221,15 +223,14 @@ struct tally {
     uint64_t latency_sum_ns, latency_min_ns, latency_max_ns;
 };
 
-static inline void tally_add(struct tally *t, struct phase_counters *pc, const struct io *io,
-                             uint64_t now)
+static inline void tally_add(struct tally *t, counter *hist, const struct io *io, uint64_t now)
 {
     uint64_t latency = now - io->start_ns;
     t->bytes += io->want;
     t->latency_sum_ns += latency;
     t->latency_min_ns = latency < t->latency_min_ns ? latency : t->latency_min_ns;
     t->latency_max_ns = latency > t->latency_max_ns ? latency : t->latency_max_ns;
-    counter_add(&pc->hist[hist_bucket(latency)], 1);
+    counter_add(&hist[hist_bucket(latency)], 1);
 }
 
 static void tally_write(const struct tally *t, struct phase_counters *pc)
@@ -319,12 +320,12 @@ static bool is_plain(const struct loop *l, unsigned n, bool draining)
  * next read, up to the first one that is not whole. Returns where it stopped. What an I/O needs is
  * kept in registers, and of its slot only what changes is written. */
 static inline __attribute__((always_inline)) const struct completion *
-finish_plain(struct loop *l, struct phase_counters *pc, const struct completion *c,
-             const struct completion *end, uint64_t now, struct tally *tally,
-             const enum walk_order order)
+finish_plain(struct loop *l, const struct completion *c, const struct completion *end, uint64_t now,
+             struct tally *tally, const enum walk_order order)
 {
     const struct completion *const begin = c;
     struct io *const ios = l->ios;
+    counter *const hist = l->w->hist;
     const uint64_t block_bytes = l->block_bytes;
     struct walk walk = l->walk;
     struct tally t = *tally;
@@ -333,7 +334,7 @@ finish_plain(struct loop *l, struct phase_counters *pc, const struct completion 
         struct io *io = &ios[c->slot];
         if (__builtin_expect(c->result < (int64_t)io->want || io->done, false))
             break;
-        tally_add(&t, pc, io, now);
+        tally_add(&t, hist, io, now);
         struct place_in_file at = next_place(&walk, order, block_bytes);
         io->offset = at.offset;
         io->want = at.want;
@@ -350,17 +351,17 @@ finish_plain(struct loop *l, struct phase_counters *pc, const struct completion 
 
 /* Not inlined: each has the registers to itself. */
 static __attribute__((noinline)) const struct completion *
-finish_random(struct loop *l, struct phase_counters *pc, const struct completion *c,
-              const struct completion *end, uint64_t now, struct tally *t)
+finish_random(struct loop *l, const struct completion *c, const struct completion *end,
+              uint64_t now, struct tally *t)
 {
-    return finish_plain(l, pc, c, end, now, t, WALK_RANDOM);
+    return finish_plain(l, c, end, now, t, WALK_RANDOM);
 }
 
 static __attribute__((noinline)) const struct completion *
-finish_in_order(struct loop *l, struct phase_counters *pc, const struct completion *c,
-                const struct completion *end, uint64_t now, struct tally *t)
+finish_in_order(struct loop *l, const struct completion *c, const struct completion *end,
+                uint64_t now, struct tally *t)
 {
-    return finish_plain(l, pc, c, end, now, t, WALK_IN_ORDER);
+    return finish_plain(l, c, end, now, t, WALK_IN_ORDER);
 }
 
 /* One completion of any kind. */
@@ -370,7 +371,7 @@ static bool finish_one(struct loop *l, struct phase_counters *pc, const struct c
     struct io *io = &l->ios[c->slot];
     if (c->result < (int64_t)(io->want - io->done))
         return finish_part(l, c);
-    tally_add(t, pc, io, now);
+    tally_add(t, l->w->hist, io, now);
     t->ios++;
     t->write_ios += io->write;
     t->write_bytes += io->write ? io->want : 0;
@@ -392,8 +393,8 @@ static bool finish(struct loop *l, struct phase_counters *pc, unsigned n, uint64
     bool ok = true;
     while (c < end && ok) {
         if (plain)
-            c = l->walk.order == WALK_RANDOM ? finish_random(l, pc, c, end, now, &t)
-                                             : finish_in_order(l, pc, c, end, now, &t);
+            c = l->walk.order == WALK_RANDOM ? finish_random(l, c, end, now, &t)
+                                             : finish_in_order(l, c, end, now, &t);
         if (c < end)
             ok = finish_one(l, pc, c++, now, draining, &t);
     }
@@ -431,12 +432,26 @@ static uint64_t waited(const struct loop *l, uint64_t last)
     return l->submitted_ns > last ? l->submitted_ns - last : 0;
 }
 
+/* The latencies since the last call belong to the phase that the worker was in. */
+static void book_latencies(struct worker *w)
+{
+    counter *to = w->crew->latencies + counter_get(&w->counts_into) * HIST_BUCKETS;
+    for (unsigned b = 0; b < HIST_BUCKETS; b++) {
+        uint64_t all = counter_get(&w->hist[b]), more = all - counter_get(&w->booked[b]);
+        if (!more)
+            continue;
+        atomic_fetch_add_explicit(&to[b], more, memory_order_relaxed);
+        counter_set(&w->booked[b], all);
+    }
+}
+
 static bool load(struct loop *l)
 {
     struct crew *crew = l->w->crew;
     const unsigned drain = crew->phases - 1;
     unsigned phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
     uint64_t now = now_ns();
+    counter_set(&l->w->counts_into, phase);
     pace_begin(&l->pace, now);
     for (unsigned i = 0; i < l->iodepth; i++)
         next_slot(l, i);
@@ -452,7 +467,12 @@ static bool load(struct loop *l)
         uint64_t unreaped_ns = waited(l, now);
         int n = reap(l, now);
         now = now_ns();
-        phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
+        unsigned phase_now = atomic_load_explicit(&crew->phase, memory_order_relaxed);
+        if (phase_now != phase) {
+            book_latencies(l->w);
+            phase = phase_now;
+            counter_set(&l->w->counts_into, phase);
+        }
         if (n < 0)
             return loop_fail(l, STATUS_FAILED, "waiting for completions", NULL, -n);
         pc = worker_phase(l->w, phase);
@@ -547,12 +567,17 @@ static bool setup(struct loop *l, struct err *err)
     if (!place_bind_thread(crew->place, w->number, err))
         return false;
 
-    size_t bytes = crew->phases * crew->phase_bytes;
-    w->phase_memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (w->phase_memory == MAP_FAILED) {
-        w->phase_memory = NULL;
+    const size_t hist_bytes = HIST_BUCKETS * sizeof(counter);
+    const size_t bytes = 2 * hist_bytes + crew->phases * crew->phase_bytes;
+    int touch = bytes <= COUNTERS_TOUCHED / crew->threads ? MAP_POPULATE : 0;
+    char *at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | touch, -1, 0);
+    if (at == MAP_FAILED)
         return err_set(err, STATUS_FAILED, "counters: %zu bytes: %s", bytes, strerror(errno));
-    }
+    w->counter_bytes = bytes;
+    w->hist = (counter *)at;
+    w->booked = (counter *)(at + hist_bytes);
+    w->phase_memory = at + 2 * hist_bytes;
     if (!make_slots(l, err))
         return false;
 
@@ -611,7 +636,9 @@ static void *worker_main(void *arg)
         end = WORKER_FAILED;
     } else if (report_and_wait(w, WORKER_READY)) {
         atomic_store(&w->state, WORKER_RUNNING);
-        if (!load(&l)) {
+        bool well = load(&l);
+        book_latencies(w);
+        if (!well) {
             end = WORKER_FAILED;
             atomic_store(&w->crew->failed, true);
         }

@@ -33,8 +33,7 @@ struct phase_counters {
     counter submit_ns;   /* time in them */
     counter unreaped_ns; /* I/Os x the time that they may have lain there complete, at most */
     counter depth_sum;   /* outstanding I/Os after each submit, summed */
-    counter hist[HIST_BUCKETS];
-    counter cpu_hits[]; /* samples of sched_getcpu, one a loop; crew.cpus_n long */
+    counter cpu_hits[];  /* samples of sched_getcpu, one a loop; crew.cpus_n long */
 };
 
 /* Shared by all workers of a run; constant but for the marked. */
@@ -48,6 +47,7 @@ struct crew {
     unsigned phases;    /* windows + 2 */
     unsigned cpus_n;    /* length of cpu_hits */
     size_t phase_bytes; /* distance of two phase_counters */
+    counter *latencies; /* [phase][bucket]: each worker adds its own as it leaves a phase */
     bool register_buffers;
     const int *shared_fds; /* by file; NULL: each worker opens its own */
 
@@ -95,11 +95,15 @@ struct worker {
     json_t *features;
     json_t *facts;      /* of the engine, once the load is over; NULL: none */
     char *phase_memory; /* crew.phases x crew.phase_bytes */
+    counter *hist;      /* [HIST_BUCKETS]: of all its I/Os so far */
+    counter *booked;    /* [HIST_BUCKETS]: the part of it that is in crew.latencies */
+    size_t counter_bytes;
 
     /* Outstanding I/Os, for the message when a server stops answering. */
     _Alignas(CACHE_LINE) counter outstanding;
     counter done_ns;         /* when the worker's amount was done; 0: not yet, or it has none */
     struct wrong_byte wrong; /* valid once the worker is over */
+    counter counts_into;     /* the phase that what is not booked belongs to */
     counter oldest_start_ns; /* 0: nothing outstanding; refreshed a few times a second */
 };
 

@@ -25,7 +25,7 @@ static void load(struct scene *s, unsigned worker, unsigned phase, unsigned n, u
     struct phase_counters *pc = at(s, worker, phase);
     counter_add(&pc->ios, n);
     counter_add(&pc->bytes, (uint64_t)n << 20);
-    counter_add(&pc->hist[hist_bucket(ns)], n);
+    counter_add(&s->workers[worker].hist[hist_bucket(ns)], n);
     counter_add(&pc->cpu_hits[cpu], n);
 }
 
@@ -59,14 +59,18 @@ static void make_scene(struct scene *s, const char *dir)
         s->workers[i].phase_memory = aligned_alloc(4096, PHASES * s->crew.phase_bytes);
         assert_non_null(s->workers[i].phase_memory);
         memset(s->workers[i].phase_memory, 0, PHASES * s->crew.phase_bytes);
+        s->workers[i].hist = calloc(HIST_BUCKETS, sizeof(counter));
+        assert_non_null(s->workers[i].hist);
         atomic_store(&s->workers[i].state, WORKER_RUNNING);
     }
 }
 
 static void end_scene(struct scene *s)
 {
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < THREADS; i++) {
         free(s->workers[i].phase_memory);
+        free(s->workers[i].hist);
+    }
     free(s->workers);
     topo_free(s->topo);
     sysroot_set(NULL);

@@ -19,9 +19,15 @@ static void layout(void **state)
     assert_int_equal(sizeof(struct phase_counters) % CACHE_LINE, 0);
     for (unsigned cpus = 1; cpus < 5000; cpus += 97) {
         size_t bytes = worker_phase_bytes(cpus);
-        assert_int_equal(bytes % 4096, 0);
+        assert_int_equal(bytes % CACHE_LINE, 0);
         assert_true(bytes >= sizeof(struct phase_counters) + cpus * sizeof(counter));
     }
+}
+
+static json_int_t ios_of_octave(const json_t *latency, size_t at)
+{
+    return json_integer_value(
+        json_object_get(json_array_get(json_object_get(latency, "octaves"), at), "ios"));
 }
 
 /* Two made-up workers, three phases: the window is phase 1 alone. */
@@ -33,6 +39,8 @@ static void sums_of_a_window(void **state)
     struct crew crew = {
         .profile = &profile, .engine = &engine, .threads = 2, .phases = 3, .cpus_n = 4};
     crew.phase_bytes = worker_phase_bytes(4);
+    crew.latencies = calloc(3 * HIST_BUCKETS, sizeof(counter));
+    assert_non_null(crew.latencies);
     struct worker *w = aligned_alloc(CACHE_LINE, 2 * sizeof(*w));
     assert_non_null(w);
     for (unsigned i = 0; i < 2; i++) {
@@ -48,8 +56,21 @@ static void sums_of_a_window(void **state)
         counter_set(&pc->latency_min_ns, 5 + i);
         counter_set(&pc->latency_max_ns, 50 + i);
         counter_set(&pc->latency_sum_ns, 410);
-        counter_set(&pc->hist[hist_bucket(20)], 20 + i);
     }
+    /* The first one is over: it has booked all. The second still counts into the window, or into
+     * what follows it. */
+    const unsigned twenty = hist_bucket(20), forty = hist_bucket(40);
+    counter_set(&crew.latencies[HIST_BUCKETS + twenty], 20);
+    counter_set(&crew.latencies[2 * HIST_BUCKETS + forty], 30);
+    counter_set(&w[0].counts_into, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        w[i].hist = calloc(HIST_BUCKETS, sizeof(counter));
+        w[i].booked = calloc(HIST_BUCKETS, sizeof(counter));
+        assert_true(w[i].hist && w[i].booked);
+        counter_set(&w[i].hist[twenty], 20 + i + 10);
+        counter_set(&w[i].booked[twenty], i ? 10 : 30);
+    }
+    counter_set(&w[1].counts_into, 1);
     json_t *window = json_object(), *notes = json_array();
     struct span span = {1, 1, 1000000000, 3000000000};
     window_fill(window, w, &crew, &span, notes);
@@ -62,8 +83,16 @@ static void sums_of_a_window(void **state)
     assert_int_equal(json_integer_value(json_object_get(l, "max_ns")), 51);
     assert_int_equal(json_integer_value(json_object_get(l, "mean_ns")), 20);
     assert_int_equal(json_integer_value(json_object_get(l, "p50_ns")), 20);
+    assert_int_equal(json_array_size(json_object_get(l, "octaves")), 1);
+    assert_int_equal(ios_of_octave(l, 0), 41);
     assert_int_equal(json_array_size(notes), 0);
     json_decref(window);
+    span.first_phase = span.last_phase = 2;
+    window = json_object();
+    window_fill(window, w, &crew, &span, notes);
+    assert_int_equal(ios_of_octave(json_object_get(window, "latency"), 0), 30);
+    json_decref(window);
+    span.first_phase = span.last_phase = 1;
 
     /* A thread without I/O invalidates. */
     counter_set(&worker_phase(&w[1], 1)->bytes, 0);
@@ -74,8 +103,12 @@ static void sums_of_a_window(void **state)
                         "invalid");
     json_decref(window);
     json_decref(notes);
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         free(w[i].phase_memory);
+        free(w[i].hist);
+        free(w[i].booked);
+    }
+    free(crew.latencies);
     free(w);
 }
 

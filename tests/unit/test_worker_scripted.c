@@ -253,7 +253,7 @@ static uint64_t slower_than(const struct fixture *f, uint64_t ns)
     uint64_t n = 0;
     for (unsigned p = 0; p < 3; p++)
         for (unsigned b = hist_bucket(ns); b < HIST_BUCKETS; b++)
-            n += counter_get(&worker_phase(&f->workers[0], p)->hist[b]);
+            n += counter_get(&f->crew.latencies[p * HIST_BUCKETS + b]);
     return n;
 }
 
