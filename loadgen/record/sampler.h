@@ -81,7 +81,7 @@ bool sampling_watches(const struct sampling *s);
  * "from_ended_ns", "to_began_ns", "to_ended_ns"} relative to the edges, and "sampling": {"cpu_ns":
  * CPU time of the calling thread spent in reads, settles and ticks between the edges,
  * "thread_cpu_ns": its CPU time between them in all, "real_time": at both edges it had a real-time
- * policy and went before the threads that load}. */
+ * policy (punctual.h)}. */
 void sampling_window(const struct sampling *s, unsigned from, unsigned to, json_t *window,
                      json_t *notes);
 void sampling_close(struct sampling *s);

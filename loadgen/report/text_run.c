@@ -431,11 +431,8 @@ static void say_cost(FILE *out, const json_t *window)
     if (!view_number(window, "sampling.cpu_ns", &cpu_ns) ||
         !view_number(window, "window_ns", &window_ns) || window_ns <= 0)
         return;
-    const json_t *first = view_at(window, "sampling.real_time");
-    fprintf(out, "\nThe sampler itself used %s of CPU time (%s %% of one CPU)%s.\n",
-            fmt_ns(cpu_ns).s, fmt_figure(100 * cpu_ns / window_ns).s,
-            json_is_false(first) ? ", without the priority that makes it punctual (CAP_SYS_NICE)"
-                                 : "");
+    fprintf(out, "\nThe sampler itself used %s of CPU time (%s %% of one CPU).\n", fmt_ns(cpu_ns).s,
+            fmt_figure(100 * cpu_ns / window_ns).s);
 }
 
 bool report_run_text(FILE *out, const json_t *record, struct err *err)

@@ -63,8 +63,8 @@ enum crew_wait crew_start(struct crew *crew, struct worker *workers, crew_poll p
     pthread_cond_init(&crew->readied, &monotonic);
     pthread_condattr_destroy(&monotonic);
     crew->phase_bytes = worker_phase_bytes(crew->cpus_n);
-    void *latencies =
-        mmap(NULL, latency_bytes(crew), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *latencies = mmap(NULL, latency_bytes(crew), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (latencies == MAP_FAILED) {
         err_set(err, STATUS_FAILED, "latencies of %u windows: %zu bytes: %s", crew->phases - 2,
                 latency_bytes(crew), strerror(errno));

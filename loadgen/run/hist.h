@@ -1,7 +1,8 @@
 /* Log-linear latency histogram: 64 steps an octave, so a bucket is at most 1/64 wide relative to
  * its lower edge and its middle is off by at most 1/128 = 0.78 %. Values below 64 ns are exact.
  *
- * One thread adds; any thread may read at any time (relaxed atomics, plain moves on x86). */
+ * Of a counter one thread is the writer, and any thread may read it at any time (relaxed atomics,
+ * plain moves on x86). */
 #ifndef NUMALOAD_HIST_H
 #define NUMALOAD_HIST_H
 

@@ -31,6 +31,8 @@
 
 #define TICK_NS UINT64_C(250000000)
 #define IDLE_TICK_NS (4 * TICK_NS)
+/* Where reading takes longer than a window, the threads that load get the CPU for so long. */
+#define BREATH_NS UINT64_C(1000000)
 /* How often a run with an amount is looked at; its end is the time that the last thread noted. */
 #define ONCE_POLL_NS UINT64_C(10000000)
 /* From this length on each window has the samplers look at every thread. */
@@ -97,13 +99,13 @@ static uint64_t tick_ns(const struct run *r)
 /* Waits for a deadline, ticking the samplers and the live line. */
 static enum wait_end wait_until(struct run *r, uint64_t deadline, unsigned phase)
 {
-    uint64_t since = now_ns();
+    uint64_t since = now_ns(), breath = since >= deadline ? BREATH_NS : 0;
     r->next_tick_ns = since + tick_ns(r);
     r->next_line_ns = since + IDLE_TICK_NS;
     for (;;) {
         uint64_t now = now_ns();
         if (now >= deadline) { /* windows may be late: still look */
-            if (take_signal(r, 0))
+            if (take_signal(r, breath))
                 return WAIT_INTERRUPTED;
             return atomic_load(&r->crew.failed) ? WAIT_FAILED : WAIT_DONE;
         }
@@ -436,8 +438,9 @@ static bool load(struct run *r)
     r->ready_ns = now_ns();
     live_view_watch(r->live, &r->crew, r->workers, r->topo);
     begin_clean(r);
-    struct punctual punctual;
-    punctual_begin(&punctual); /* where it may not, each window says so */
+    struct punctual punctual = {0};
+    if (punctual_helps(r->crew.threads))
+        punctual_begin(&punctual); /* where it may not, each window says so */
     whole = measure(r, &cut);
     unsigned measured = whole + cut, last_edge = measured + 2;
     live_line("waiting for the last I/Os");

@@ -68,7 +68,7 @@ static void add_latencies(const struct worker *workers, const struct crew *crew,
             continue;
         for (unsigned b = 0; b < HIST_BUCKETS; b++) {
             uint64_t booked = counter_get(&w->booked[b]), all = counter_get(&w->hist[b]);
-            hist[b] += all - booked;
+            hist[b] += all > booked ? all - booked : 0; /* one that hung may go on just now */
         }
     }
 }

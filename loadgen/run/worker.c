@@ -18,8 +18,8 @@
 #define REAP_TIMEOUT_NS UINT64_C(100000000)
 /* How often a worker that has done its amount looks whether the others have. */
 #define DONE_POLL_NS 1000000
-/* Counters of all threads are faulted in before the load, not within windows, up to so much memory.
- */
+/* Counters are faulted in before the load, not within windows: all of them up to so much memory of
+ * all threads, else what every window needs. */
 #define COUNTERS_TOUCHED (UINT64_C(16) << 20)
 
 /* What a worker keeps for itself; on its own stack and node. */
@@ -457,6 +457,11 @@ static bool load(struct loop *l)
         next_slot(l, i);
     if (l->ready_n || l->idle_n)
         counter_set(&l->w->first_io_ns, now_ns());
+    if (l->ready_n) {
+        if (!submit(l, worker_phase(l->w, phase)))
+            return false;
+        sched_yield(); /* all threads are under way before one goes on */
+    }
     for (;;) {
         struct phase_counters *pc = worker_phase(l->w, phase);
         if (l->idle_n && phase != drain)
@@ -569,11 +574,10 @@ static bool setup(struct loop *l, struct err *err)
 
     const size_t hist_bytes = HIST_BUCKETS * sizeof(counter);
     const size_t bytes = 2 * hist_bytes + crew->phases * crew->phase_bytes;
-    int touch = bytes <= COUNTERS_TOUCHED / crew->threads ? MAP_POPULATE : 0;
-    char *at =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | touch, -1, 0);
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return err_set(err, STATUS_FAILED, "counters: %zu bytes: %s", bytes, strerror(errno));
+    memset(at, 0, bytes <= COUNTERS_TOUCHED / crew->threads ? bytes : 2 * hist_bytes);
     w->counter_bytes = bytes;
     w->hist = (counter *)at;
     w->booked = (counter *)(at + hist_bytes);

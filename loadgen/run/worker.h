@@ -112,8 +112,7 @@ static inline struct phase_counters *worker_phase(const struct worker *w, unsign
     return (struct phase_counters *)(w->phase_memory + phase * w->crew->phase_bytes);
 }
 
-/* Bytes from one phase's counters to the next for so many CPUs: whole pages, so that two phases
- * never share a line. */
+/* Bytes from one phase's counters to the next for so many CPUs: whole cache lines. */
 size_t worker_phase_bytes(unsigned cpus_n);
 
 /* Starts the thread: it binds itself, makes its buffers, opens its engine, reports ready, waits for

@@ -141,9 +141,9 @@ valid_record "$work/r.json"
 holds "$work/r.json" "w['throughput']['ios'] > 0 and w['cut_short']"
 until_quiet
 
-# A connection that is cut and made anew: measured, but invalid. Between replies: libnfs 4 keeps the
-# part of a reply that it had, and what comes after that is not understood. And each one once: a filter
-# without ports would meet those that libnfs makes meanwhile as well.
+# A connection that is cut and made anew: measured, but invalid. Between replies: libnfs 4 keeps
+# the part of a reply that it had, and what comes after that is not understood. And each one once:
+# a filter without ports would meet those that libnfs makes meanwhile as well.
 cut_connections() {
     local port
     for port in $(ss -tH state established dport = 12049 | awk '{sub(/.*:/, "", $3); print $3}'); do

@@ -56,7 +56,7 @@ static void make_scene(struct scene *s, const char *dir)
     memset(s->workers, 0, THREADS * sizeof(*s->workers));
     for (unsigned i = 0; i < THREADS; i++) {
         s->workers[i].crew = &s->crew;
-        s->workers[i].phase_memory = aligned_alloc(4096, PHASES * s->crew.phase_bytes);
+        s->workers[i].phase_memory = aligned_alloc(CACHE_LINE, PHASES * s->crew.phase_bytes);
         assert_non_null(s->workers[i].phase_memory);
         memset(s->workers[i].phase_memory, 0, PHASES * s->crew.phase_bytes);
         s->workers[i].hist = calloc(HIST_BUCKETS, sizeof(counter));

@@ -45,7 +45,7 @@ static void sums_of_a_window(void **state)
     assert_non_null(w);
     for (unsigned i = 0; i < 2; i++) {
         w[i] = (struct worker){.crew = &crew, .number = i};
-        w[i].phase_memory = aligned_alloc(4096, 3 * crew.phase_bytes);
+        w[i].phase_memory = aligned_alloc(CACHE_LINE, 3 * crew.phase_bytes);
         for (unsigned p = 0; p < 3; p++) {
             struct phase_counters *pc = worker_phase(&w[i], p);
             *pc = (struct phase_counters){0};
